@@ -1,4 +1,5 @@
-"""`python -m benchmarks.results`: write RESULTS.md from the records in `baselines/` and `sections.md`.
+"""`python -m benchmarks.results`: write RESULTS.md, and the tables of README.md and docs/results.md, from the
+records in `baselines/`.
 
 Nothing is measured. `--record` of a benchmark does the same after it has written its own record.
 """
@@ -9,13 +10,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.pages import BASELINES, write_pages
 from benchmarks.table import Record
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 SECTIONS = FOLDER / "sections.md"
 """The text of RESULTS.md. Each section has a heading, its program in a comment, and a note."""
-BASELINES = FOLDER / "baselines"
 CHART = BASELINES / "quality.png"
 DRAWN = ("HotpotQA, 10 paragraphs", "Natural Questions (QED), 30 hard negatives", "SQuAD, 10 hard negatives")
 """The sets in the chart."""
@@ -50,8 +51,9 @@ def render_results() -> str:
 
 
 def write_results() -> None:
-    """Write RESULTS.md, and draw the answers that each system keeps against the rate that it achieves."""
+    """Write RESULTS.md and the pages, and draw the answers that each system keeps against its rate."""
     RESULTS.write_text(render_results(), encoding="utf-8")
+    write_pages()
     kept = Record.read(find_baseline("quality")).find("Answers")
     rows = tuple(row for row in kept.rows if row["set"] in DRAWN and row["rate"] != "own")
     table = replace(kept, rows=rows)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from tersely.options import OPTION_FIELDS
-
 ROOT = Path(__file__).resolve().parents[1]
-MODELS = ("tersely-mini", "tersely-recon", "tersely-agent", "span-reader")
+MODELS = ("tersely-mini", "tersely-agent", "span-reader")
 PAGES = {
     "README.md": "get-started.md",
     "ARCHITECTURE.md": "architecture.md",
@@ -96,9 +96,22 @@ class ExpandOptions(griffe.Extension):
         if is_documented or "CompressionArguments" not in annotations.get("options", ""):
             return
         del func.parameters["options"]
-        for option in OPTION_FIELDS:
-            kind = griffe.ParameterKind.keyword_only
-            default = repr(option.default)
+        for name, kind, default in _read_options():
             func.parameters.add(
-                griffe.Parameter(option.name, annotation=str(option.type), kind=kind, default=default)
+                griffe.Parameter(
+                    name, annotation=kind, kind=griffe.ParameterKind.keyword_only, default=default
+                )
             )
+
+
+def _read_options() -> Iterator[tuple[str, str, str]]:
+    """Yield name, type and default of each option, from the source: the site is built without tersely's
+    dependencies."""
+    source = ast.parse((ROOT / "sdk/tersely/options.py").read_text(encoding="utf-8"))
+    (options,) = [
+        node for node in source.body if isinstance(node, ast.ClassDef) and node.name == "CompressionOptions"
+    ]
+    for field in options.body:
+        if isinstance(field, ast.AnnAssign) and isinstance(field.value, ast.Call):
+            default = {keyword.arg: keyword.value for keyword in field.value.keywords}["default"]
+            yield ast.unparse(field.target), ast.unparse(field.annotation), ast.unparse(default)

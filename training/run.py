@@ -38,13 +38,12 @@ class Clock:
         return round(self.seconds() / 60)
 
     def share(self, done: float) -> float:
-        """How far the run is, in [0, 1]: the share of its work that is `done`, or of its time if that is
-        more."""
+        """Return the progress of the run, in [0, 1]: the share of work `done`, or of time if it is more."""
         share = max(done, self.seconds() / self._limit) if self._limit else done
         return min(share, 1.0)
 
     def has_time_for(self, seconds: float) -> bool:
-        """Whether so much of the run's time is left; always, if there is no limit."""
+        """Whether this much of the run's time is left; always true without a limit."""
         return self._limit is None or self.seconds() + seconds <= self._limit
 
     def estimate_left(self, share: float) -> str:
@@ -158,7 +157,7 @@ def show_progress(
 
 
 def _read_lines(path: Path) -> list[Entry]:
-    """Return the whole lines of a history; one that a killed process left unfinished is no entry."""
+    """Return the whole lines of a history; a line that a killed process left unfinished is not an entry."""
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -39,7 +39,7 @@ PACKAGE_COLUMNS = (Column("system"), Column("attack"), Column("tokens kept", "%"
 name that it alone holds is there. Hostile text is counted in characters."""
 
 Keep = Callable[[Case], Sequence[KeptSpan]]
-"""From a case to the spans that a system keeps of it."""
+"""Returns the spans of a case that a system keeps."""
 
 
 def main(arguments: list[str] | None = None) -> int:

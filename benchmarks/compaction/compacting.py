@@ -58,7 +58,7 @@ def compact_by_memory(compressor: Compressor, messages: Sequence[Json], budget: 
 
 
 def _read_compacted(messages: Sequence[Json]) -> list[Json]:
-    """Read the messages that a compacted text stands for."""
+    """Read the messages that a compacted text was made of."""
     begin, _, found = get_text(messages[0]).partition(_FOUND)
     match = _NOTES.search(begin)
     paragraphs = begin.split("\n\n")

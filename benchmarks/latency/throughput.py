@@ -56,9 +56,9 @@ class RecordingEncoder:
         self.encoder = encoder
         self.windows: list[Any] = []
 
-    def encode(self, windows: Sequence[Any], promise: Sequence[float] | None = None) -> Any:
+    def encode(self, windows: Sequence[Any], estimates: Sequence[float] | None = None) -> Any:
         self.windows += windows
-        return self.encoder.encode(windows, promise)
+        return self.encoder.encode(windows, estimates)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -156,7 +156,7 @@ def load_claw() -> Compress:
 
 
 def load_llamaindex() -> Compress:
-    """SentenceEmbeddingOptimizer with MiniLM.
+    """Load SentenceEmbeddingOptimizer with MiniLM.
 
     All documents are one node: in a node of few sentences the share rounds to zero, which the optimizer
     takes for everything. The neighbours of a sentence, which come with it by default, are left out.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ from benchmarks.shared.environment import name_model
 from benchmarks.shared.minilm import embed_cached
 from benchmarks.shared.passages import join_title
 from benchmarks.shared.statistics import Floats
-from benchmarks.shared.tasks import Example, load, score_kept
+from benchmarks.shared.tasks import TASKS, Example, Score, load, score_kept
 from benchmarks.table import Column, Row, Table
 from tersely import Compressor, Document
 from tersely.runtime.artifacts import load_artifact
@@ -33,16 +34,11 @@ from tersely.split.sentences import split_units
 LOSSES = (0.02, 0.05, 0.1, 0.2)
 """Shares of the questions with an answer that a threshold loses."""
 PROMISED = 0.9
+FEWEST = 20
+"""Questions of a domain."""
 BEST = "best sentence"
 WORDS = "BM25"
-SETS = {
-    "qed_nq_10": "Natural Questions (QED), 10 hard negatives",
-    "squad": "SQuAD, 10 hard negatives",
-    "hotpotqa": "HotpotQA",
-    "wikiqa": "WikiQA, 10 hard negatives",
-    "xquad_en": "XQuAD, English",
-    "xquad_de": "XQuAD, German",
-}
+SETS = ("qed_nq_10", "squad", "hotpotqa", "wikiqa", "packages", "xquad_en", "xquad_de")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +83,15 @@ def measure(options: Options) -> Measured:
     compressor = Compressor(options.model, threads=options.threads)
     curves: list[Row] = []
     promises: list[Row] = []
-    for task, title in SETS.items():
+    for task in SETS:
+        title = TASKS[task].title
         examples = load(task, "eval", data=options.data, limit=options.limit, seed=options.seed)
         pairs = make_pairs(examples, options.seed)
-        scores, promise = measure_set(compressor, pairs, title)
+        scores, shares = measure_set(compressor, pairs, title)
         curves += list_curve(title, scores)
-        promises.append({"set": title, "questions": len(pairs), **promise})
+        promises.append({"set": title, "questions": len(pairs), **shares})
+        if task == "packages":
+            promises += split_domains(pairs, shares)
     tables = [
         Table("Questions without an answer that are refused", CURVE, tuple(curves), across="lost"),
         Table(f"What is kept if {PROMISED:.0%} are promised", PROMISES, tuple(promises)),
@@ -112,7 +111,7 @@ PROMISES = (
     Column("questions"),
     Column("let through", "%", interval="wilson"),
     Column("refused", "%", interval="wilson"),
-    Column("answer kept", "%", interval="wilson"),
+    Column("evidence kept", "%", interval="wilson"),
     Column("calibrated", "%", interval="wilson"),
 )
 
@@ -154,10 +153,31 @@ def measure_set(
                 rows["calibrated"].append(float(bool(result.calibrated)))
         # The documents of the example, because labels count them.
         whole = compressor.compress(pair.example.question, pair.example.to_documents(), recall=PROMISED)
-        kept = score_kept(pair.example, list_spans(whole)).answer_kept
-        rows["answer kept"].append(None if kept is None else float(kept))
+        score = score_kept(pair.example, list_spans(whole))
+        rows["evidence kept"].append(_keeps_evidence(score))
     scores = {name: Scores(np.array(a), np.array(b)) for name, (a, b) in values.items()}
     return scores, {name: tuple(own) for name, own in rows.items()}
+
+
+def _keeps_evidence(score: Score) -> float | None:
+    """Return 1 if an answer is kept, or all supporting sentences of a question whose answer no text holds."""
+    if score.answer_kept is not None:
+        return float(score.answer_kept)
+    return None if score.support_kept is None else float(score.support_kept == 1)
+
+
+def split_domains(pairs: Sequence[Pair], promise: Mapping[str, Sequence[float | None]]) -> list[Row]:
+    """Return a row for each domain with enough questions; their ids begin with its name."""
+    names = [pair.example.id.partition("-")[0] for pair in pairs]
+    rows: list[Row] = []
+    for name, count in Counter(names).most_common():
+        if count >= FEWEST:
+            own = {
+                column: tuple(value for value, domain in zip(values, names, strict=True) if domain == name)
+                for column, values in promise.items()
+            }
+            rows.append({"set": f"of these: {name}", "questions": count, **own})
+    return rows
 
 
 def list_curve(title: str, scores: Mapping[str, Scores]) -> list[Row]:

@@ -42,7 +42,7 @@ TIMES = (Column("model"), Column("one question, median", "ms", format=".2f"))
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Sequence[str], Sequence[str]], Scores]
-"""From questions and documents to scores of shape (questions, documents)."""
+"""Returns scores of shape (questions, documents) for questions and documents."""
 
 
 def main(arguments: list[str] | None = None) -> int:

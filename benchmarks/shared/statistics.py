@@ -61,7 +61,7 @@ def estimate_share(successes: float, total: int) -> Estimate:
 
 def bootstrap(kept: Floats, total: Floats, seed: int) -> Estimate:
     """Return sum(kept) / sum(total), both of shape (questions,), with its percentile interval."""
-    draws = _resample(kept, total, seed)
+    draws = resample(kept, total, seed)
     low, high = np.quantile(draws, [0.025, 0.975])
     return Estimate(float(kept.sum() / total.sum()), float(low), float(high))
 
@@ -82,7 +82,8 @@ def bootstrap_mean_difference(ours: Sequence[float], theirs: Sequence[float], se
     return bootstrap_difference(np.array(ours, dtype=float), np.array(theirs, dtype=float), ones, seed)
 
 
-def _resample(kept: Floats, total: Floats, seed: int) -> Floats:
+def resample(kept: Floats, total: Floats, seed: int) -> Floats:
+    """Return sum(kept) / sum(total) of each resample of the questions, shape (resamples,)."""
     if not total.sum() > 0:
         raise ValueError("an average needs at least one thing to keep")
     draw = np.random.default_rng(seed)

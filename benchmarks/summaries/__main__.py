@@ -6,7 +6,7 @@ Summaries of the documents of a question, by five systems:
 - selection: all that the two models read;
 - base: SmolLM2-135M-Instruct with the summarizer's prompt, greedy;
 - written: the trained summarizer, before anything is dropped;
-- tersely-recon: the same after the check of its sentences.
+- trained: the same after the check of its sentences.
 
 Every sentence is checked against all documents of its question. Questions are answered by a small reader;
 meetings and stories are compared with summaries that people wrote.
@@ -41,8 +41,7 @@ from tersely_agents.summaries.grounding import Sources
 from tersely_agents.summaries.summarizer import TrainedModel, load_trained
 from tersely_agents.summaries.writing import score_texts
 
-SUMMARIZER = "tersely-recon"
-EXTRACTIVE, SELECTION, BASE, WRITTEN, OURS = "extractive", "selection", "base", "written", SUMMARIZER
+EXTRACTIVE, SELECTION, BASE, WRITTEN, OURS = "extractive", "selection", "base", "written", "trained"
 SYSTEMS = (EXTRACTIVE, SELECTION, BASE, WRITTEN, OURS)
 QUESTIONS = ("hotpotqa", "qed_nq_10")
 SQUALITY = Task("squality", "SQuALITY, 5k-word stories", {"eval": "squality"})
@@ -60,7 +59,7 @@ COLUMNS = (
     Column("contradicting", "%", interval="bootstrap"),
     Column("scored by"),
     Column("score", "%", interval="bootstrap"),
-    Column("lead of tersely-recon", "points", interval="bootstrap"),
+    Column("lead of the trained one", "points", interval="bootstrap"),
     Column("tokens", format=".0f"),
     Column("seconds", format=".1f"),
 )
@@ -71,6 +70,7 @@ class Options(command.Options):
     """The options of the command."""
 
     reader: str | None
+    summarizer: str
     long_limit: int
 
 
@@ -96,6 +96,7 @@ class Summary:
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     parser = make_parser("benchmarks.summaries", __doc__, "data", limit=40)
+    parser.add_argument("--summarizer", required=True, help="folder of a trained summarizer")
     parser.add_argument("--reader", help="extractive:DIR and the like; without it no question is answered")
     parser.add_argument("--long-limit", type=int, default=20, help="questions of each set of long documents")
     return run(parser, arguments, Options(), measure)
@@ -104,9 +105,9 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> Measured:
     """Summarise for every question with every system."""
     reader = CachedReader(open_reader(options.reader)) if options.reader else None
-    trained = load_trained(SUMMARIZER, None, timeout_s=TIMEOUT_S)
+    trained = load_trained(options.summarizer, None, timeout_s=TIMEOUT_S)
     base = LocalChat(context=2048, temperature=0.0, timeout_s=TIMEOUT_S)
-    summarizer = name_model(load_artifact(SUMMARIZER, kind="summarizer"))
+    summarizer = name_model(load_artifact(options.summarizer, kind="summarizer"))
     written = WritingOnce(trained.chat, summarizer)
     bench = Bench(Compressor(), trained, written, WritingOnce(base, base.name), reader)
     rows: list[Row] = []
@@ -210,7 +211,7 @@ def make_rows(task: str, questions: int, summaries: Sequence[Summary], seed: int
                 "contradicting": find_share(group, lambda s: s.contradicting, seed),
                 "scored by": "ROUGE-L" if task in REFERENCES else "F1",
                 "score": scores[system] or None,
-                "lead of tersely-recon": lead,
+                "lead of the trained one": lead,
                 "tokens": fmean(s.tokens for s in group),
                 "seconds": fmean(s.seconds for s in group),
             }

@@ -109,17 +109,17 @@ def wait(condition: Callable[[], T], seconds: float = 30) -> T:
 
 
 def show_example(browser: Any, url: str) -> None:
-    """Open the page and press the button for an example, until its result is shown."""
+    """Open the page, and wait until it shows the result of its example."""
     browser.get(url)
-    find(browser, "#example")[0].send_keys(Keys.ENTER)
     wait(lambda: find(browser, ".unit.kept"))
 
 
 def show_sentences(browser: Any, url: str, count: int) -> None:
     """Open the page and compress so many sentences."""
-    browser.get(url)
+    show_example(browser, url)
     lines = " ".join(f"Sentence number {i} says something about boats." for i in range(count))
     browser.execute_script("document.getElementById('documents').value = arguments[0]", lines)
+    find(browser, "#query")[0].clear()
     find(browser, "#query")[0].send_keys("Which boats?" + Keys.ENTER)
     wait(lambda: len(find(browser, ".unit")) >= count)
 

@@ -1,4 +1,4 @@
-"""tersely in Haystack: `pip install 'tersely[haystack]'`.
+"""tersely in Haystack: `pip install '.[haystack]'`.
 
 TerselyDocumentCompressor     a component for pipelines, after a retriever
 TerselyCompactor              for an agent's `CompactionHook`: shortens older tool results

@@ -1,4 +1,4 @@
-"""From a hook's input to its answer.
+"""Answer a hook's input.
 
 A replaced output has the shape of the tool's own output, because agents drop any other. So texts are replaced
 where they are, and everything else is copied. An output of an unknown shape is left alone.

@@ -28,8 +28,8 @@ _MAX_SPLIT = 5_000
 def is_protected(tool: str, tool_input: Mapping[str, Any], cwd: str, request: str) -> bool:
     """Whether a tool's output must stay whole.
 
-    What a file's editor has not seen word for word it cannot edit, and edits come after reads. So a file
-    counts as about to be edited unless programs write it or it comes from elsewhere.
+    An agent can only edit a file that it has seen word for word, and it reads before it edits. So a file
+    counts as about to be edited unless a program writes it or it comes from elsewhere.
     """
     words = [value for value in tool_input.values() if isinstance(value, str)]
     if any(COMMAND in word or str(originals_folder()) in word for word in words) or "tersely" in tool:

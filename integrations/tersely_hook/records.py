@@ -38,7 +38,7 @@ class CountingShortener:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is to be recorded of a call."""
+    """The entry of a call in the ledger."""
 
     ledger: Ledger
     entry: Entry
@@ -90,7 +90,7 @@ def make_record(
             holdout=(float(mode.partition("=")[2] or _DEFAULT_SHARE) if is_compared else 0),
             shadow=mode.startswith("shadow"),
         )
-    except (ValueError, AttributeError, TerselyError):  # no JSON object, or a share that is none
+    except (ValueError, AttributeError, TerselyError):  # not a JSON object, or not a share
         return None
     conversation = ledger.make_id(session)
     entry = Entry(

@@ -39,7 +39,7 @@ class Agent:
     tools: str
     """Tools whose output the agent lets a hook replace."""
     entry: Callable[[str], Json]
-    """From the command to what the settings hold under the event."""
+    """Returns the entry for a command, which the settings hold under the event."""
     start: str
     """Settings of an agent that has none yet."""
     kept: int

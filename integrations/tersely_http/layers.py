@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import secrets
@@ -88,6 +89,10 @@ class Recorder:
 
         try:
             await self._app(scope, receive, send_recorded)
+        except asyncio.CancelledError:  # the server stops
+            if not status:
+                refusal = answer(503, "The server stops. Send the request again.", {"Retry-After": "1"})
+                await refusal(scope, receive, send_recorded)
         finally:
             seconds = time.monotonic() - started
             # The path of the endpoint: clients may put secrets into the path of a request.

@@ -9,9 +9,11 @@ import logging
 import os
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -22,6 +24,8 @@ from tersely.runtime.offline import is_loopback
 from tersely_http.protocol import TimedProtocol
 
 KEY_VARIABLE = "TERSELY_API_KEY"
+FINISH_S, END_S = 1, 1.7
+"""Seconds after the signal to stop until requests are ended, and until the process is."""
 MAX_CONNECTIONS = 500
 """Open connections, idle ones included. Further ones are answered with 503."""
 
@@ -72,13 +76,29 @@ def listen(host: str, port: int, option: str) -> socket.socket:
     return opened
 
 
-def run(app: Any, opened: socket.socket, **settings: Any) -> None:
-    """Serve an ASGI application on the socket until the process is told to stop; finish accepted requests.
+class _Server(uvicorn.Server):
+    """Ends the process soon after it is told to stop, even if a thread still works."""
 
-    `settings` go to `uvicorn.Config`.
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if not self.should_exit:
+            end = threading.Timer(END_S, os._exit, [128 + sig])
+            end.daemon = True
+            end.start()
+        super().handle_exit(sig, frame)
+
+
+def run(app: Any, opened: socket.socket, **settings: Any) -> None:
+    """Serve an ASGI application on the socket until the process is told to stop.
+
+    Accepted requests then have `FINISH_S` to finish. `settings` go to `uvicorn.Config`.
     """
-    config = uvicorn.Config(app, http=TimedProtocol, ws="none", **{"log_level": "warning", **settings})
-    asyncio.run(uvicorn.Server(config).serve(sockets=[opened]))
+    config = uvicorn.Config(
+        app,
+        http=TimedProtocol,
+        ws="none",
+        **{"log_level": "warning", "timeout_graceful_shutdown": FINISH_S, **settings},
+    )
+    asyncio.run(_Server(config).serve(sockets=[opened]))
 
 
 def run_command(

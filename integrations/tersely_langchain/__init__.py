@@ -1,4 +1,4 @@
-"""tersely in LangChain: `pip install 'tersely[langchain]'`.
+"""tersely in LangChain: `pip install '.[langchain]'`.
 
 TerselyCompressor     a document compressor for `ContextualCompressionRetriever` and chains
 TerselyPreparer       a document transformer: prepares passages on their way into an index

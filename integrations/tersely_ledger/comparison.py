@@ -1,4 +1,4 @@
-"""What shortened conversations cost against those held out, with an interval."""
+"""Compare the cost of shortened conversations with that of those held out, with an interval."""
 
 from __future__ import annotations
 

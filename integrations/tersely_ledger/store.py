@@ -49,7 +49,7 @@ class LedgerError(TerselyError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerSettings:
-    """Where a server records its requests, and which of them it leaves alone.
+    """The file in which a server records its requests, and the requests that it leaves alone.
 
     Raises InvalidInputError for a value that cannot be used.
     """
@@ -68,7 +68,7 @@ class LedgerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What is recorded of a request."""
+    """A row of the ledger: one request."""
 
     source: str
     """The part of tersely that got it: "proxy", "server", "hook" or "adapter"."""

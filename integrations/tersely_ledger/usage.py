@@ -16,7 +16,7 @@ class Usage(NamedTuple):
     """Tokens of a request by their price."""
 
     input: int
-    """Tokens of the prompt that no cache had or got."""
+    """Tokens of the prompt that were neither read from a cache nor written to one."""
     cache_read: int
     cache_write: int
     output: int
@@ -29,7 +29,7 @@ class Usage(NamedTuple):
 
 @dataclass(slots=True)
 class Reported:
-    """What an answer says of itself."""
+    """The tokens and the model that an answer reports."""
 
     usage: Usage | None = None
     model: str | None = None

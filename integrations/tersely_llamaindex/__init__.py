@@ -1,4 +1,4 @@
-"""tersely in LlamaIndex: `pip install 'tersely[llamaindex]'`.
+"""tersely in LlamaIndex: `pip install '.[llamaindex]'`.
 
 from tersely_llamaindex import TerselyMemoryBlock, TerselyPostprocessor
 

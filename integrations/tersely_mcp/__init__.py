@@ -1,4 +1,4 @@
-"""tersely for agents that speak the Model Context Protocol: `pip install 'tersely[mcp]'`.
+"""tersely for agents that speak the Model Context Protocol: `pip install '.[mcp]'`.
 
 tersely mcp --folder notes --experience lessons.db
 """

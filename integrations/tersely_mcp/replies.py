@@ -20,7 +20,7 @@ META = "tersely"
 NOTES_TOKENS = 60
 """Most tokens of the notes below a text."""
 LEAST_WITH_NOTES = 200
-"""Least budget of which a part is kept for the notes."""
+"""Smallest budget that keeps a part for the notes."""
 MAX_CHARACTERS = 64_000_000
 """Most characters of all originals together. The one used longest ago goes first."""
 CHARACTERS_PER_DOCUMENT = 500

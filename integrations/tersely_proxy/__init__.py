@@ -1,4 +1,4 @@
-"""A proxy in front of a chat API: `pip install 'tersely[server]'`.
+"""A proxy in front of a chat API: `pip install '.[server]'`.
 
 tersely proxy --upstream https://api.openai.com
 """

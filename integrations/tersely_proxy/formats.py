@@ -21,7 +21,7 @@ _TAGS = ("document_content", "document", CONTEXT)
 """Elements of a user's text that hold context. Only the first of these that occurs counts."""
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-"""What Claude Code adds to a user's message, and changes later."""
+"""Text that Claude Code adds to a user's message, and changes later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Block:
 
 
 def read_chat(body: Any) -> Iterator[Block]:
-    """Read OpenAI's chat completions."""
+    """Read OpenAI's chat completions, and Ollama's chats, in which a result names its tool."""
     question = ""
     calls: dict[Any, tuple[str, str]] = {}
     for number, message in enumerate(_list(body, "messages")):
@@ -48,12 +48,14 @@ def read_chat(body: Any) -> Iterator[Block]:
             question = _question(texts) or question
             yield from _contexts(texts, question)
         elif role == "tool":
-            tool, arguments = calls.get(message.get("tool_call_id"), ("", ""))
-            yield from _results(texts, tool, join_query(arguments, question))
+            name = str(message.get("tool_name") or message.get("name") or "")
+            call = calls.get(message.get("tool_call_id")) or calls.get((name,), (name, ""))
+            yield from _results(texts, call[0], join_query(call[1], question))
         for call in _list(message, "tool_calls"):
             function = call.get("function")
             if isinstance(function, dict):
-                calls[call.get("id")] = str(function.get("name")), str(function.get("arguments"))
+                name, arguments = str(function.get("name")), _write(function.get("arguments"))
+                calls[call.get("id")] = calls[(name,)] = name, arguments
 
 
 def read_responses(body: Any) -> Iterator[Block]:
@@ -102,8 +104,7 @@ def read_messages(body: Any) -> Iterator[Block]:
         for position, block in enumerate(_list(message, "content")):
             kind, here = block.get("type"), (*place, position)
             if kind == "tool_use":
-                arguments = json.dumps(block.get("input"), ensure_ascii=False)
-                calls[block.get("id")] = str(block.get("name")), arguments
+                calls[block.get("id")] = str(block.get("name")), _write(block.get("input"))
             elif kind == "tool_result" and not block.get("is_error"):
                 tool, arguments = calls.get(block.get("tool_use_id"), ("", ""))
                 results = _texts(block.get("content"), (*here, "content"), "text")
@@ -117,6 +118,63 @@ def read_batch(body: Any) -> Iterator[Block]:
     for number, request in enumerate(_list(body, "requests")):
         for block in read_messages(request.get("params")):
             yield replace(block, place=("requests", number, "params", *block.place))
+
+
+def read_invocation(body: Any) -> Iterator[Block]:
+    """Read Anthropic's messages as Bedrock and Vertex take them; skip the bodies of other models."""
+    if isinstance(body, dict) and body.get("anthropic_version"):
+        yield from read_messages(body)
+
+
+def read_converse(body: Any) -> Iterator[Block]:
+    """Read Bedrock's messages for all models."""
+    question = ""
+    calls: dict[Any, tuple[str, str]] = {}
+    for number, message in enumerate(_list(body, "messages")):
+        before = question
+        if message.get("role") == "user":
+            question = (
+                " ".join(str(part["text"]) for part in _list(message, "content") if "text" in part)
+                or question
+            )
+        for position, block in enumerate(_list(message, "content")):
+            use, result = block.get("toolUse"), block.get("toolResult")
+            if isinstance(use, dict):
+                calls[use.get("toolUseId")] = str(use.get("name")), _write(use.get("input"))
+            elif isinstance(result, dict) and result.get("status") != "error":
+                tool, arguments = calls.get(result.get("toolUseId"), ("", ""))
+                place = ("messages", number, "content", position, "toolResult", "content")
+                texts = _plain_texts(result, place, "content")
+                yield from _results(texts, tool, join_query(arguments, before or question))
+
+
+def read_gemini(body: Any) -> Iterator[Block]:
+    """Read Gemini's contents: the texts at the top of a function's response."""
+    question = ""
+    calls: dict[Any, str] = {}
+    for number, message in enumerate(_list(body, "contents")):
+        before = question
+        if message.get("role", "user") == "user":
+            texts = _plain_texts(message, (), "parts")
+            question = " ".join(text for _, text in texts) or question
+        for position, part in enumerate(_list(message, "parts")):
+            call, result = part.get("functionCall"), part.get("functionResponse")
+            if isinstance(call, dict):
+                calls[call.get("id"), call.get("name")] = _write(call.get("args"))
+            elif isinstance(result, dict) and isinstance(result.get("response"), dict):
+                place = ("contents", number, "parts", position, "functionResponse", "response")
+                query = join_query(calls.get((result.get("id"), result.get("name")), ""), before or question)
+                for key, text in result["response"].items():
+                    if isinstance(text, str) and key != "error":
+                        yield Block((*place, key), text, 0, str(result.get("name")), query)
+
+
+def read_gemini_count(body: Any) -> Iterator[Block]:
+    """Read a request that counts tokens; it may hold the one whose tokens are counted."""
+    given = body if isinstance(body, dict) else {}
+    yield from read_gemini(given)
+    for block in read_gemini(given.get("generateContentRequest")):
+        yield replace(block, place=("generateContentRequest", *block.place))
 
 
 def find_opening(body: Any) -> str:
@@ -143,6 +201,16 @@ READERS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "/messages": read_messages,
     "/messages/count_tokens": read_messages,
     "/messages/batches": read_batch,
+    ":rawPredict": read_invocation,
+    ":streamRawPredict": read_invocation,
+    "/invoke": read_invocation,
+    "/invoke-with-response-stream": read_invocation,
+    "/converse": read_converse,
+    "/converse-stream": read_converse,
+    "/api/chat": read_chat,
+    ":generateContent": read_gemini,
+    ":streamGenerateContent": read_gemini,
+    ":countTokens": read_gemini_count,
 }
 """Readers by the end of a request's path. Tokens are counted of what would be sent."""
 
@@ -175,6 +243,23 @@ def _texts(content: Any, place: Place, part_type: str) -> Texts:
     for number, part in enumerate(content if isinstance(content, list) else ()):
         if isinstance(part, dict) and part.get("type") == part_type and isinstance(part.get("text"), str):
             yield (*place, number, "text"), part["text"]
+
+
+def _plain_texts(value: Any, place: Place, key: str) -> list[tuple[Place, str]]:
+    """Return the texts of the parts under `key`, which have no type."""
+    return [
+        ((*place, number, "text"), part["text"])
+        for number, part in enumerate(_list(value, key))
+        if isinstance(part.get("text"), str)
+    ]
+
+
+def _write(arguments: Any) -> str:
+    return (
+        str(arguments or "")
+        if isinstance(arguments, str | None)
+        else json.dumps(arguments, ensure_ascii=False)
+    )
 
 
 def _output_texts(output: Any, place: Place) -> Texts:

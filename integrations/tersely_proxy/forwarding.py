@@ -19,13 +19,15 @@ from starlette.types import Receive, Scope, Send
 from tersely.adapters import EDIT_TOOLS, ToolLimits
 from tersely.inputs import check_count, check_flag, check_kind, check_time_limit
 from tersely.runtime.cancellation import run_cancellable
-from tersely.runtime.limits import check_key
+from tersely.runtime.limits import check_key, parse_json
 from tersely.runtime.offline import check_address, client_settings
 from tersely.runtime.workers import allowed_threads
 from tersely_http import answer, wait_until_gone
 from tersely_ledger import LedgerSettings
 from tersely_ledger.store import SHORTENED
 from tersely_proxy.formats import READERS
+from tersely_proxy.interfaces import INTERFACES
+from tersely_proxy.opening import Opening
 from tersely_proxy.recording import UNPAID, Bookkeeper, Recording
 from tersely_proxy.rewriting import Reader, Receipts, Rewriter, Rewritten
 
@@ -42,6 +44,9 @@ _CONNECTION_HEADERS = frozenset(
     b"upgrade".split()
 )
 """Headers that are for one connection only (RFC 9110, sections 7.6.1 and 10.1.1)."""
+
+_ENCODINGS = ("identity", "gzip", "x-gzip")
+"""Encodings of bodies that are shortened."""
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -70,8 +75,10 @@ class ProxySettings:
     """Most seconds that a request waits for its texts to be shortened. Then it is forwarded unchanged."""
     max_bytes: int = 64 * 2**20
     """Most bytes of a request's body."""
+    open_originals: bool = False
+    """Whether the model gets a tool that returns the original of a shortened text. The proxy answers it."""
     ledger: LedgerSettings | None = None
-    """Where requests are recorded, and which are left alone; None for nowhere and none."""
+    """Settings of the ledger that records requests; None to record nothing and leave nothing alone."""
 
     def __post_init__(self) -> None:
         if self.slots is not None:
@@ -80,6 +87,7 @@ class ProxySettings:
         check_count(self.max_bytes, "max_bytes", "bytes")
         check_time_limit(self.timeout_s)
         check_flag(self.local_only, "local_only")
+        check_flag(self.open_originals, "open_originals")
         check_kind(self.limits, ToolLimits, "limits")
         if self.ledger is not None:
             check_kind(self.ledger, LedgerSettings, "ledger")
@@ -95,6 +103,7 @@ class Prepared(NamedTuple):
     """Headers for the answer."""
     is_changed: bool = False
     recording: Recording | None = None
+    opening: Opening | None = None
 
 
 class Forwarder:
@@ -106,6 +115,7 @@ class Forwarder:
         self._rewriter, self._receipts = rewriter, receipts
         self._slots = allowed_threads(settings.slots)
         self._most_waiting = self._slots + settings.queue
+        self._opens_originals = settings.open_originals
         self._bookkeeper = None if settings.ledger is None else Bookkeeper(settings.ledger)
         self.waiting = 0
         """Requests whose texts are shortened, or wait for that."""
@@ -117,12 +127,15 @@ class Forwarder:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=50)
         self._free_slots = asyncio.Semaphore(self._slots)
         # The loop's own threads also look up host names, which must not wait for texts to be shortened.
-        with ThreadPoolExecutor(self._slots + 4, "tersely-request") as pool:
-            asyncio.get_running_loop().set_default_executor(pool)
+        pool = ThreadPoolExecutor(self._slots + 4, "tersely-request")
+        asyncio.get_running_loop().set_default_executor(pool)
+        try:
             async with httpx2.AsyncClient(
                 timeout=timeout, limits=limits, **client_settings(self._address)
             ) as self._client:
                 yield
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
         if self._bookkeeper is not None:
             self._bookkeeper.close()
 
@@ -143,13 +156,17 @@ class Forwarder:
             headers = [pair for pair in headers if pair[0] != b"content-length"]
         if prepared.is_changed:  # a changed body is sent unzipped
             headers = [pair for pair in headers if pair[0] != b"content-encoding"]
-        if prepared.recording:
-            headers = _limit_encodings(headers)
-        upstream = httpx2.Request(
-            scope["method"], self._find_url(scope), headers=self._to_upstream(headers), content=prepared.body
-        )
+        if prepared.recording or prepared.opening:
+            headers = _limit_encodings(headers, gzip=prepared.opening is None)
+
+        async def send_on(body: bytes | AsyncIterator[bytes]) -> httpx2.Response:
+            upstream = httpx2.Request(
+                scope["method"], self._find_url(scope), headers=self._to_upstream(headers), content=body
+            )
+            return await self._client.send(upstream, stream=True)
+
         try:
-            response = await self._client.send(upstream, stream=True)
+            response = await send_on(prepared.body)
         except (httpx2.TransportError, ClientDisconnect) as error:
             logger.warning("no answer", extra={"fields": {"reason": type(error).__name__}})
             late = isinstance(error, httpx2.TimeoutException)
@@ -157,7 +174,10 @@ class Forwarder:
             await refusal(scope, receive, send)
             return
         try:
-            await _relay(response, receive, send, prepared)
+            body = response.aiter_raw()
+            if prepared.opening:
+                body = prepared.opening.relay(response, send_on)
+            await _relay(response, body, receive, send, prepared)
         finally:
             await response.aclose()
             if prepared.recording:
@@ -167,7 +187,8 @@ class Forwarder:
         path, fields = request.scope["path"], request.scope["tersely"]
         end = next((end for end in READERS if path.endswith(end)), None)
         encoding = request.headers.get("content-encoding", "identity").lower()
-        if request.method != "POST" or end is None or encoding not in ("identity", "gzip", "x-gzip"):
+        is_signed = request.headers.get("authorization", "").startswith("AWS4-")  # a change would break it
+        if request.method != "POST" or end is None or is_signed or encoding not in _ENCODINGS:
             return Prepared(request.stream(), {"x-tersely-status": "forwarded"})
         fields["path"] = end
         body = await request.body()
@@ -188,9 +209,16 @@ class Forwarder:
             fields.update(tokens)
             headers["x-tersely-receipt"] = self._receipts.keep(rewritten)
             headers |= {f"x-tersely-{name.replace('_', '-')}": str(count) for name, count in tokens.items()}
-        return Prepared(
-            rewritten.body if is_changed else body, headers, is_changed, None if end in UNPAID else recording
-        )
+        sent = rewritten.body if is_changed else body
+        recording_kept = None if end in UNPAID else recording
+        if not self._opens_originals or (recording and recording.arm != SHORTENED):
+            return Prepared(sent, headers, is_changed, recording_kept)
+        offered = await asyncio.to_thread(_offer, end, rewritten.body)
+        headers["x-tersely-tool"] = "offered" if offered else "not offered"
+        if offered is None:
+            return Prepared(sent, headers, is_changed, recording_kept)
+        opening = None if end in UNPAID else Opening(INTERFACES[end], offered, rewritten.originals)
+        return Prepared(offered.encode(), headers, True, recording_kept, opening)
 
     async def _rewrite(self, body: bytes, read: Reader) -> tuple[Rewritten, str]:
         """Return the body with shorter texts, and a status: "compressed", "unchanged" or "failed"."""
@@ -226,6 +254,16 @@ class Forwarder:
         return kept
 
 
+def _offer(end: str, body: bytes) -> str | None:
+    """Return a request with the tool that opens originals; None if it cannot be offered."""
+    interface = INTERFACES.get(end)
+    try:
+        text = body.decode()
+        return interface.offer(text, parse_json(body)) if interface else None
+    except ValueError:  # no JSON
+        return None
+
+
 def _unzip(body: bytes, most: int) -> bytes | None:
     """Return the content of a gzip file; None if it is broken or has more than `most` bytes."""
     stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -236,11 +274,11 @@ def _unzip(body: bytes, most: int) -> bytes | None:
     return content if stream.eof and not stream.unused_data else None
 
 
-def _limit_encodings(headers: RawHeaders) -> RawHeaders:
-    """Ask for an answer in gzip, if the client takes it, or unzipped, so that its usage can be read."""
+def _limit_encodings(headers: RawHeaders, *, gzip: bool) -> RawHeaders:
+    """Ask for an answer unzipped, or in gzip if the client takes it, so that it can be read."""
     others = [pair for pair in headers if pair[0] != b"accept-encoding"]
     accepted = b",".join(value for name, value in headers if name == b"accept-encoding")
-    return [*others, (b"accept-encoding", b"gzip" if b"gzip" in accepted.lower() else b"identity")]
+    return [*others, (b"accept-encoding", b"gzip" if gzip and b"gzip" in accepted.lower() else b"identity")]
 
 
 def _is_outside(raw_path: bytes) -> bool:
@@ -248,17 +286,21 @@ def _is_outside(raw_path: bytes) -> bool:
     return b"#" in raw_path or any(unquote_to_bytes(part) == b".." for part in raw_path.split(b"/"))
 
 
-async def _relay(response: httpx2.Response, receive: Receive, send: Send, prepared: Prepared) -> None:
-    """Send an answer to the client, until it ends or the client goes away."""
+async def _relay(
+    response: httpx2.Response, body: AsyncIterator[bytes], receive: Receive, send: Send, prepared: Prepared
+) -> None:
+    """Send an answer with this body to the client, until it ends or the client goes away."""
     if prepared.recording:
         prepared.recording.watch(response.status_code, response.headers)
     raw = ((name.lower(), value) for name, value in response.headers.raw)
     headers = [pair for pair in raw if pair[0] not in _CONNECTION_HEADERS]
+    if prepared.opening:  # the body may change
+        headers = [pair for pair in headers if pair[0] != b"content-length"]
     headers += [(name.encode(), value.encode()) for name, value in prepared.headers.items()]
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
 
     async def relay_body() -> None:
-        async for chunk in response.aiter_raw():
+        async for chunk in body:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             if prepared.recording:
                 prepared.recording.feed(chunk)

@@ -10,7 +10,7 @@ from tersely_ledger import Entry, Ledger, LedgerSettings, UsageReader
 from tersely_ledger.store import open_ledger, record_safely, sum_tools
 from tersely_proxy.rewriting import Rewritten
 
-UNPAID = ("/messages/count_tokens", "/responses/input_tokens", "/messages/batches")
+UNPAID = ("/messages/count_tokens", "/responses/input_tokens", ":countTokens", "/messages/batches")
 """Ends of the paths whose answers report no usage. They are not recorded."""
 
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tersely import Compression, Compressor, TerselyError
 from tersely.adapters import ToolLimits
 from tersely.runtime.limits import parse_json
 from tersely_agents.memory.shortening import Shortener
+from tersely_agents.memory.store import original_id
 from tersely_http.metrics import Metrics
+from tersely_http.recent import Recent
 from tersely_proxy.formats import Block, find_opening
 from tersely_proxy.json_strings import Place, replace_strings
 
 MAX_CHARACTERS = 32_000_000
 """Most characters of the remembered texts, before and after. The one used longest ago goes first."""
+_REFERENCE = re.compile(r"; id of the original: [0-9a-f]{12}(?=\])")
 MAX_RECEIPTS = 1000
 """The oldest goes first."""
 
@@ -67,6 +70,8 @@ class Rewritten:
     changes: tuple[Change, ...] = ()
     opening: str = ""
     """The user's first message, which names the conversation."""
+    originals: dict[str, str] = field(default_factory=dict)
+    """Texts before they were shortened, by the ids that the shorter ones name."""
 
     @property
     def tokens_before(self) -> int:
@@ -88,19 +93,26 @@ class Rewriter:
     Safe to share between threads.
     """
 
-    def __init__(self, compressor: Compressor, limits: ToolLimits, metrics: Metrics | None = None) -> None:
-        self._compressor, self._limits = compressor, limits
+    def __init__(
+        self,
+        compressor: Compressor,
+        limits: ToolLimits,
+        metrics: Metrics | None = None,
+        *,
+        opens_originals: bool = False,
+    ) -> None:
+        self._compressor, self._limits, self._opens_originals = compressor, limits, opens_originals
         self._metrics = metrics or Metrics()
-        self._lock = threading.Lock()
-        self._decisions: OrderedDict[bytes, Decision] = OrderedDict()
-        self._characters = 0
+        self._decisions = Recent[bytes, Decision](MAX_CHARACTERS, lambda decision: decision.characters)
 
     def rewrite(self, body: bytes, read: Reader) -> Rewritten:
         """Return the body with shorter texts. Raises ValueError unless it is JSON, and the model's errors."""
         return self._apply(body, read, self._shorten)
 
     def leave(self, body: bytes, read: Reader) -> Rewritten:
-        """Return the body with only those texts shortened that are known; all others stay whole from now on.
+        """Return the body with only those texts shortened that are known.
+
+        All others stay whole for as long as they are remembered.
 
         For a request whose texts could not be shortened in time: later turns must not change what was sent.
         """
@@ -108,12 +120,12 @@ class Rewriter:
 
     def recall(self, key: bytes) -> Decision | None:
         """Return the decision of a `Change`; None if it is forgotten."""
-        with self._lock:
-            return self._decisions.get(key)
+        return self._decisions.get(key)
 
     def _apply(self, body: bytes, read: Reader, decide: Callable[[Block, int], Decision]) -> Rewritten:
         parsed = parse_json(body)
         changes: list[Change] = []
+        originals: dict[str, str] = {}
         new: dict[Place, str] = {}
         shifts: dict[Place, int] = {}
         """By how many characters the text after the last change in a string has moved."""
@@ -131,27 +143,18 @@ class Rewriter:
                 shifts[block.place] = start - block.start + len(decision.text) - len(block.text)
                 tokens = decision.tokens_before, decision.tokens_after
                 changes.append(Change(block.place, block.tool, key, *tokens))
+                originals[original_id(decision.original)] = decision.original
         if changes:
             body = replace_strings(body.decode(), new).encode()
-        return Rewritten(body, tuple(changes), find_opening(parsed))
+        return Rewritten(body, tuple(changes), find_opening(parsed), originals)
 
     def _decide(self, key: bytes, decide: Callable[[], Decision]) -> Decision:
-        with self._lock:
-            known = self._decisions.get(key)
-            if known is not None:
-                self._decisions.move_to_end(key)
+        known = self._decisions.get(key)
         self._metrics.count_lookup(hit=known is not None)
         if known is not None:
             return known
-        made = decide()
-        with self._lock:
-            # Another request may have decided meanwhile, and its decision may have been sent.
-            decision = self._decisions.setdefault(key, made)
-            if decision is made:
-                self._characters += made.characters
-                while self._characters > MAX_CHARACTERS:
-                    self._characters -= self._decisions.popitem(last=False)[1].characters
-            return decision
+        # Another request may decide meanwhile, and its decision may be sent.
+        return self._decisions.keep(key, decide())
 
     def _shorten(self, block: Block, limit: int) -> Decision:
         count = self._compressor.count_tokens
@@ -159,6 +162,8 @@ class Rewriter:
         (text,), originals = shortener.shorten_texts([block.text], limit, block.query)
         if not originals:
             return Decision(block.text, block.text, 0, 0)
+        if not self._opens_originals:  # nobody could use the id
+            text = _REFERENCE.sub("", text, count=1)
         return Decision(block.text, text, count(block.text), count(text))
 
 

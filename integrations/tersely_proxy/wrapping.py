@@ -22,13 +22,20 @@ from tersely_http import TimedProtocol, listen
 from tersely_proxy.app import build_app
 from tersely_proxy.forwarding import ProxySettings
 
-OPENAI, ANTHROPIC = "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"
-UPSTREAMS = {OPENAI: "https://api.openai.com/v1", ANTHROPIC: "https://api.anthropic.com"}
+OPENAI, ANTHROPIC, GEMINI = "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"
+UPSTREAMS = {
+    OPENAI: "https://api.openai.com/v1",
+    ANTHROPIC: "https://api.anthropic.com",
+    GEMINI: "https://generativelanguage.googleapis.com",
+}
 """Variables with the base URL of an API, and the servers behind the proxies if they are not set."""
-USED = {"claude": (ANTHROPIC,), "codex": (OPENAI,)}
+USED = {
+    "claude": (ANTHROPIC,),
+    "codex": (OPENAI,),
+    "gemini": (GEMINI,),
+}
 """Agents that use only some of them."""
 REFUSED = {
-    "gemini": "The proxy does not know Gemini's interface",
     "cursor-agent": "Cursor's agent sends its requests to Cursor",
     "copilot": "Copilot sends its requests to GitHub",
 }

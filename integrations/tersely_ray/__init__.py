@@ -1,4 +1,4 @@
-"""tersely in Ray: `pip install 'tersely[ray]'`.
+"""tersely in Ray: `pip install '.[ray]'`.
 
 compress_dataset    a transform of Ray Data for corpora of any size, on a pool of actors
 make_application    the server of `tersely serve` as an application of Ray Serve

@@ -1,4 +1,4 @@
-"""tersely over HTTP: `pip install 'tersely[server]'`.
+"""tersely over HTTP: `pip install '.[server]'`.
 
 tersely serve --port 8080
 """

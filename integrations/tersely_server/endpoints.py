@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
@@ -23,17 +22,11 @@ from tersely_http import RequestError, describe
 from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_ledger import RecordingCompressor
 from tersely_ledger.store import SHADOW, open_ledger
-from tersely_server import schemas
+from tersely_server import playground, schemas
 from tersely_server.gate import Gate
 from tersely_server.gateway import Gateway
 from tersely_server.settings import ServerSettings
-
-PLAYGROUND = Path(__file__).with_name("playground.html")
-_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""Content policy of the playground: it loads nothing from outside, and sends texts nowhere else."""
+from tersely_server.systemone import decide
 
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorReply, "description": text}
@@ -76,11 +69,13 @@ class Endpoints:
         bearer = [Depends(HTTPBearer(auto_error=False))] if self._settings.key is not None else []
         router = APIRouter(dependencies=bearer, route_class=_LimitedRoute)
         router.add_api_route("/metrics", self.metrics, response_class=Response, include_in_schema=False)
+        router.add_api_route("/playground/view", self.view, methods=["POST"], include_in_schema=False)
         for path, endpoint, reply in (
             ("/v1/compress", self.compress, schemas.CompressReply | schemas.GatewayReply),
             ("/v1/messages/compress", self.compress_messages, schemas.MessagesReply),
             ("/v1/summarize", self.summarize, Summary),
             ("/rerank", self.rerank, list[schemas.Ranked]),
+            ("/v1/systemone", self.decide, schemas.SystemOneReply),
         ):
             router.add_api_route(path, endpoint, methods=["POST"], response_model=reply, responses=_FAILURES)
         router.add_api_route(
@@ -104,7 +99,17 @@ class Endpoints:
         return schemas.Health(status="ok", version=tersely.__version__, model=self._compressor.model)
 
     async def playground(self) -> Response:
-        return HTMLResponse(PLAYGROUND.read_bytes(), headers={"Content-Security-Policy": _POLICY})
+        return HTMLResponse(playground.make_page(), headers={"Content-Security-Policy": playground.POLICY})
+
+    async def view(self, request: Request, body: schemas.CompressRequest) -> Response:
+        """Compress for the playground. The ledger does not count what somebody tries there."""
+        documents = self._read_documents(request, [body])[0]
+        with self._gate.admit():
+            result = await self._gate.run(
+                request, self._compressor.compress, body.query, documents, **_options(body)
+            )
+        self._record(request, result)
+        return _JsonAnswer(playground.make_view(result, documents))
 
     async def metrics(self) -> Response:
         return Response(self._metrics.render(), media_type=CONTENT_TYPE)
@@ -213,6 +218,18 @@ class Endpoints:
             for index, relevance in enumerate(result.relevance)
         ]
         return _JsonAnswer(sorted(ranked, key=lambda row: -row["score"]))
+
+    async def decide(self, request: Request, body: schemas.SystemOneRequest) -> Response:
+        """Say how likely it is that texts answer questions, in the shape of System One."""
+        self._check_count(len(body.questions))
+        results: list[Compression] = []
+        with self._gate.admit():
+            reply = await self._gate.run(request, decide, self._compressor, body, results.append)
+        for result in results:
+            self._record(request, result)
+            if result.status == "failed_open":
+                raise RequestError(503, f"The model failed: {result.reason}.")
+        return _JsonAnswer(reply)
 
     async def summarize(self, request: Request, body: schemas.SummarizeRequest) -> Response:
         """Summarize in the documents' own sentences, each with its source."""

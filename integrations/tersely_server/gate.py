@@ -38,9 +38,12 @@ class Gate:
     async def open(self) -> AsyncIterator[None]:
         """Start the threads, and keep them for as long as the server runs."""
         # The loop's own threads: work that was told to stop, and has not yet, keeps its slot.
-        with ThreadPoolExecutor(self.slots, "tersely-request") as pool:
-            asyncio.get_running_loop().set_default_executor(pool)
+        pool = ThreadPoolExecutor(self.slots, "tersely-request")
+        asyncio.get_running_loop().set_default_executor(pool)
+        try:
             yield
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     @contextmanager
     def admit(self) -> Iterator[None]:

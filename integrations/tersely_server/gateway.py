@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 from tersely import Compression, Compressor
 from tersely.adapters import EDIT_TOOLS, ToolLimits
 from tersely.messages import join_query
+from tersely_http.recent import Recent
 from tersely_ledger import Entry, Ledger
 from tersely_ledger.store import SHADOW, SHORTENED, record_safely, sum_tools
 
@@ -27,8 +26,6 @@ MAX_CHARACTERS = 32_000_000
 """Most characters of all originals. The one used longest ago goes first."""
 CHARACTERS_PER_ORIGINAL = 500
 """Cost of an original besides its text."""
-MAX_AGE_S = 3600.0
-"""Seconds for which an original is kept after its last use."""
 
 Message = dict[str, Any]
 
@@ -38,48 +35,17 @@ def make_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-class Originals:
+class Originals(Recent[str, str]):
     """Texts that were shortened, by their ids."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._lock = clock, threading.Lock()
-        self._kept: OrderedDict[str, tuple[float, str]] = OrderedDict()
-        """Time of the last use and text, the oldest use first."""
-        self._characters = 0
+        super().__init__(MAX_CHARACTERS, lambda text: len(text) + CHARACTERS_PER_ORIGINAL, clock)
 
-    def keep(self, text: str) -> str:
+    def keep_text(self, text: str) -> str:
         """Keep a text, and return its id."""
         key = make_hash(text)
-        with self._lock:
-            if key not in self._kept:
-                self._characters += len(text) + CHARACTERS_PER_ORIGINAL
-            self._use(key, text)
-            while self._characters > MAX_CHARACTERS and len(self._kept) > 1:
-                self._forget_oldest()
+        self.keep(key, text)
         return key
-
-    def get(self, key: str) -> str | None:
-        """Return the text; None if its id is unknown or forgotten."""
-        with self._lock:
-            self._forget_aged()
-            if key not in self._kept:
-                return None
-            text = self._kept[key][1]
-            self._use(key, text)
-            return text
-
-    def _use(self, key: str, text: str) -> None:
-        self._forget_aged()
-        self._kept[key] = self._clock(), text
-        self._kept.move_to_end(key)
-
-    def _forget_aged(self) -> None:
-        while self._kept and next(iter(self._kept.values()))[0] < self._clock() - MAX_AGE_S:
-            self._forget_oldest()
-
-    def _forget_oldest(self) -> None:
-        _, text = self._kept.popitem(last=False)[1]
-        self._characters -= len(text) + CHARACTERS_PER_ORIGINAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +89,7 @@ class Gateway:
                     short, receipt = self._shorten_text(holder[key], limit, query)
                     receipts.append(receipt)
                     if short is not None:
-                        hashes.append(self.originals.keep(holder[key]))
+                        hashes.append(self.originals.keep_text(holder[key]))
                         changes.append((tool, count(holder[key]), count(short)))
                         holder[key] = short
         if self._ledger is not None:
@@ -145,7 +111,7 @@ class Gateway:
         head = f"[shortened from {count(text)} tokens. Retrieve original: hash={make_hash(text)}]\n"
         result = self._compressor.compress(query, [text], budget=max(1, limit - count(head)))
         short = head + result.text
-        # If the model failed, exact matches would decide what the model behind the gateway reads.
+        # If the model failed, exact matches would decide what the reader of the messages gets.
         is_usable = result.status == "compressed" and count(short) < count(text)
         return (short if is_usable else None), result
 

@@ -170,6 +170,32 @@ class RerankRequest(_Request):
     truncation_direction: Literal["left", "right", "Left", "Right"] = "Right"
 
 
+class NoulQuestion(_Request):
+    type: Literal["noul"]
+    instructions: str = Field(
+        description="the question that the state may answer", json_schema_extra=_NOT_BLANK
+    )
+    criteria: Any = Field(None, description="without effect")
+
+
+class ChoiceQuestion(_Request):
+    type: Literal["choice"]
+    instructions: str = Field(description="the question, if the state has none", json_schema_extra=_NOT_BLANK)
+    criteria: dict[str, Any] = Field(description="passages by name", min_length=2, max_length=255)
+
+
+class SystemOneRequest(_Request):
+    """A request of System One. The questions are of the types `noul` and `choice`."""
+
+    state: str | dict[str, Any] | list[Any] = Field(
+        description="texts. In an object, `question` or `query` is asked in place of the instructions"
+    )
+    questions: dict[str, Annotated[NoulQuestion | ChoiceQuestion, Field(discriminator="type")]] = Field(
+        min_length=1
+    )
+    model: str | None = Field(None, description="without effect")
+
+
 class SummarizeRequest(WithDocuments):
     query: str = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         description=_QUERY, json_schema_extra=_NOT_BLANK
@@ -224,6 +250,31 @@ class GatewayReply(BaseModel):
     compression_ratio: float = Field(description="tokens_after / tokens_before; 1 without texts")
     transforms_applied: list[str]
     ccr_hashes: list[str] = Field(description="ids of the shortened results, for /v1/retrieve")
+
+
+class NoulAnswer(BaseModel):
+    type: Literal["noul"]
+    noul: float = Field(description="probability that the texts answer the question")
+
+
+class ChoiceAnswer(BaseModel):
+    type: Literal["choice"]
+    choice: str
+    probabilities: dict[str, float]
+    confidence: float = Field(
+        description="1 if one option has all of the probability, 0 if all have the same"
+    )
+
+
+class SystemOneUsage(BaseModel):
+    input_tokens: int
+    output_tokens: int
+
+
+class SystemOneReply(BaseModel):
+    model: str
+    answers: dict[str, NoulAnswer | ChoiceAnswer]
+    usage: SystemOneUsage
 
 
 class Original(BaseModel):

@@ -35,9 +35,9 @@ class ServerSettings:
     log_text: bool = False
     """Whether the log has queries. It never has documents."""
     ledger: LedgerSettings | None = None
-    """Where requests are recorded, and whether nothing is shortened; None for nowhere.
+    """Settings of the ledger that records requests; None to record nothing.
 
-    Nothing is held out, because the server does not see what a request costs later."""
+    No conversation is held out, because the server does not see what a request costs later."""
 
     def __post_init__(self) -> None:
         if self.slots is not None:

@@ -6,6 +6,7 @@ import base64
 import inspect
 import logging
 import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -23,7 +24,9 @@ logger = logging.getLogger("tersely")
 NOTE_KEY = "tersely"
 """Metadata key of the note about a compressed document."""
 PREPARED_KEY = "tersely_prepared"
-"""Metadata key of a prepared document: bytes as base64, because metadata is often JSON."""
+"""Metadata key of a prepared document: its bytes, zipped, as base85, because metadata is often JSON."""
+_MAX_PREPARED_BYTES = 2**28
+"""Most bytes that are unzipped of a prepared document."""
 
 EDIT_TOOLS = (
     # Claude Code, OpenCode
@@ -47,7 +50,7 @@ def require_package(package: str, extra: str, lowest: tuple[int, ...], below: tu
 
     Raises MissingDependencyError otherwise; it names the `extra` to install.
     """
-    remedy = f"pip install 'tersely[{extra}]'"
+    remedy = f"pip install '.[{extra}]' in a clone of tersely"
     try:
         version = str(metadata.version(package))
     except metadata.PackageNotFoundError as error:
@@ -131,8 +134,8 @@ def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
         document = Document(text, title if isinstance(title, str) else None)
         if (prepared := values.get(PREPARED_KEY)) is not None:
             try:
-                document = PreparedDocument.from_bytes(base64.b64decode(prepared), document)
-            except (TypeError, ValueError) as error:  # not base64, or the bytes of another document
+                document = PreparedDocument.from_bytes(_unpack(prepared), document)
+            except (TypeError, ValueError, zlib.error) as error:  # damaged, or those of another document
                 problems.append(error)
         documents.append(document)
     if problems:
@@ -151,7 +154,15 @@ def prepare_documents(
     """Prepare (text, metadata) pairs; return what belongs into the metadata of each, under `PREPARED_KEY`."""
     bare = ((None, text, {**values, PREPARED_KEY: None}) for text, values in rows)
     prepared = compressor.prepare(to_documents(bare, title_key))
-    return [base64.b64encode(document.to_bytes()).decode("ascii") for document in prepared]
+    return [base64.b85encode(zlib.compress(document.to_bytes(), 9)).decode("ascii") for document in prepared]
+
+
+def _unpack(text: str) -> bytes:
+    stream = zlib.decompressobj()
+    data = stream.decompress(base64.b85decode(text), _MAX_PREPARED_BYTES)
+    if not stream.eof:
+        raise ValueError("the bytes of the prepared document are cut off")
+    return data
 
 
 def add_note(values: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,12 +173,13 @@ def add_note(values: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, An
 def make_note(result: Compression, document: CompressedDocument) -> dict[str, Any]:
     """Return the relevance of a compressed document and the "spans" that its pieces come from.
 
-    For each span, `document.text[at:at + end - start] == original[start:end]`. "best_fits" is that of the
-    whole compression.
+    For each span, `document.text[at:at + end - start] == original[start:end]`. "best_fits" and "answerable"
+    are those of the whole compression.
     """
     pieces = result.citations().of(document.source).entries
     spans = [{"start": piece.start, "end": piece.end, "at": piece.text_start} for piece in pieces]
-    return {"relevance": document.relevance, "spans": spans, "best_fits": result.best_fits}
+    whole = {"best_fits": result.best_fits, "answerable": result.answerable}
+    return {"relevance": document.relevance, "spans": spans, **whole}
 
 
 def make_receipt(result: Compression) -> dict[str, Any]:

@@ -12,21 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests
 from tersely.options import CompressionArguments, CompressionOptions, make_options
-from tersely.pack.choose import choose
-from tersely.pack.receipt import keep_everything, write_abstention, write_receipt
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.score.loading import load_scorer, promised_abstention, promised_threshold
+from tersely.score.loading import find_abstention, find_recall_threshold, load_scorer
 from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
-from tersely.split.documents import split
-from tersely.split.sentences import split_units
 from tersely.telemetry import watch_compression
 from tersely.timing import StageTimer
 from tersely.tokens import TokenCounter, count_tokens, resolve_counter
@@ -34,6 +31,9 @@ from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
     from tersely.messages import CompressedMessages, Message
+
+_STEPS = ("tersely.split.documents", "tersely.score.scoring", "tersely.pack.choose", "tersely.pack.receipt")
+"""Modules that a compressor imports when it is made, because `import tersely` must not wait for them."""
 
 
 class Compressor:
@@ -75,6 +75,8 @@ class Compressor:
         self._reranker = reranker
         self._workers = Workers(allowed_threads(threads))
         self._scorer, self.model = load_scorer(model, threads)
+        for step in _STEPS:
+            import_module(step)
 
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
@@ -98,12 +100,12 @@ class Compressor:
                 for questions like those of the model's calibration set. The result's `recall_met` is false if
                 `budget`, `rate`, `level` or `max_docs` may have prevented it.
             abstain: the share of answerable questions, in (0, 1), that must get through. If the documents
-                seem not to answer the query, the status is "abstained" and the text empty. The result's
-                `refused` is the share of questions without an answer that this stops. Both shares hold for
-                questions like those of the model's calibration set; see `calibrated`.
+                seem not to answer the query, the status is "abstained" and the text empty. `refused` in the
+                result is the share of unanswerable questions that are stopped. Both shares hold for questions
+                like those of the model's calibration set; see `calibrated`.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; ZipRL, appendix J.2). A level also has a lower bound. Without `budget` and `rate`, if
-                the units above the threshold are shorter than that, other units fill the document up to it.
+                6,000; ZipRL, appendix J.2). A level also has a lower bound: without `budget` and `rate`,
+                units below the threshold are added until a document has that many characters.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             marks: where marks replace left-out text: "structure" (everywhere except between sentences of
@@ -133,7 +135,12 @@ class Compressor:
             with time_limit(checked.timeout):
                 documents, warnings = accept_prepared(read_documents(docs), name)
                 result = self._compress(query, documents, checked, timer)
-            result = replace(result, timings=timer.stop("pack"), warnings=(*warnings, *result.warnings))
+            result = replace(
+                result,
+                timings=timer.stop("pack"),
+                warnings=(*warnings, *result.warnings),
+                _request=(query, tuple((d.title or d.id, d.text) for d in documents)),
+            )
             record(result)
         return result
 
@@ -144,12 +151,16 @@ class Compressor:
         options: CompressionOptions,
         timer: StageTimer,
     ) -> Compression:
-        from tersely.score.scoring import ScoringError, score  # here: `import tersely` must not load numpy
+        # The steps are imported late, see _STEPS.
+        from tersely.pack.choose import choose
+        from tersely.pack.receipt import keep_everything, write_abstention, write_receipt
+        from tersely.score.scoring import ScoringError, score
+        from tersely.split.documents import split
 
-        recall_threshold = promised_threshold(self._scorer, self.model, options.recall)
+        recall_threshold = find_recall_threshold(self._scorer, self.model, options.recall)
         name = COVERAGE if query is None else self.model
         promises_recall = recall_threshold is not None
-        abstention = promised_abstention(self._scorer, self.model, options.abstain)
+        abstention = find_abstention(self._scorer, self.model, options.abstain)
         units = split(documents, options, self._count)
         # Keep time for matching, choosing and writing: about twice the time of splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
@@ -194,6 +205,8 @@ class Compressor:
         Raises:
             InvalidInputError: a document cannot be used, or the model cannot prepare any.
         """
+        from tersely.split.sentences import split_units
+
         documents, scorer = read_documents(docs), self._scorer
         if not isinstance(scorer, Preparer):
             raise InvalidInputError(f"{self.model} cannot prepare documents. Use an exported model.")

@@ -33,7 +33,7 @@ class SentenceEmbedder:
         self.dimension, self.name = self._embedder.dimension, self._embedder.name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of length 1, shape (texts, dimension). A text always gets the same vector.
+        """Return vectors of length 1, shape (texts, dimension). A text always gets the same vector.
 
         Raises InvalidInputError for anything but a list of texts.
         """

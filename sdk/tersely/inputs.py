@@ -1,4 +1,4 @@
-"""Check what callers pass in: query, documents, files, counts. Errors name the cause and the remedy."""
+"""Check the arguments of callers: query, documents, files, counts. Errors name the cause and the remedy."""
 
 from __future__ import annotations
 

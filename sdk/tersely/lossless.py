@@ -60,7 +60,7 @@ _DECODER = json.JSONDecoder(
 def condense(text: str) -> str:
     """Return the same in fewer tokens if that is possible; otherwise the text.
 
-    `expand` restores it: of JSON and JSON lines an equal value, of any other text the same characters.
+    `expand` restores an equal value for JSON and JSON lines, and the same characters for any other text.
     """
     condensed = _condense_json(text)
     if condensed is None:
@@ -261,7 +261,7 @@ def _fold(lines: Sequence[str]) -> list[str]:
     folded: list[str] = []
     at = 0
     while at < len(lines):
-        best = (0, 1, 0)  # what is saved, lines of the block, its repetitions
+        best = (0, 1, 0)  # saved code points, lines of the block, its repetitions
         for size in range(1, _LONGEST_BLOCK + 1):
             end = at + size
             while end < len(lines) and lines[end] == lines[end - size]:
@@ -277,7 +277,7 @@ def _fold(lines: Sequence[str]) -> list[str]:
 
 
 def _repeat(lines: Sequence[str]) -> list[str]:
-    """Return the lines with the repeated ones in place of notes."""
+    """Return the lines, with repeated ones instead of notes."""
     repeated: list[str] = []
     for line in lines:
         if note := _AGAIN.fullmatch(line):
@@ -306,12 +306,12 @@ def _share_beginnings(lines: Sequence[str], level: int = 0) -> list[str]:
 
 
 def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
-    """Return where the lines that share most with the first one end, and what they share; "" for nothing."""
+    """Return the index after the lines that share the most with the first one, and the shared beginning."""
     best, found = 0, (first + 1, "")
     beginning, count = lines[first], 1
     if _AGAIN.fullmatch(beginning):
         return found
-    most = 16  # lines that are compared; more of them if that pays, so that it takes linear time
+    most = 16  # lines to compare; grows only with what is saved, so that the time is linear
     for at in range(first + 1, len(lines)):
         line = lines[at]
         if _AGAIN.fullmatch(line):
@@ -329,7 +329,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
 
 
 def _count_equal(left: str, right: str) -> int:
-    """Return the number of code points that two texts begin with alike."""
+    """Return the length of the beginning that two texts share."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(left), len(right)))
 

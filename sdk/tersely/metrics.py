@@ -22,7 +22,7 @@ _SHORT = 4
 
 
 def normalize_answer(text: str) -> str:
-    """`text` after the normalisation of SQuAD 2.0."""
+    """Return `text` after the normalisation of SQuAD 2.0."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
@@ -32,7 +32,7 @@ def exact_match(prediction: str, answers: Sequence[str]) -> bool:
 
 
 def token_f1(prediction: str, answers: Sequence[str]) -> float:
-    """Harmonic mean of token precision and recall against the best matching answer, in [0, 1].
+    """Return the harmonic mean of token precision and recall against the best answer, in [0, 1].
 
     If the prediction or the answer is empty after normalisation, it is 1.0 if both are, else 0.0. Raises
     ValueError if there is no answer.
@@ -62,14 +62,16 @@ def contains_string(text: str, answers: Sequence[str]) -> bool:
 
 
 def is_correct(prediction: str, answers: Sequence[str]) -> bool:
-    """Acc of EFFCOMP (section 2): whether the prediction contains an answer as a string, or equals a "yes",
-    "no" or "noanswer"."""
+    """Whether the prediction contains an answer as a string, or equals a "yes", "no" or "noanswer".
+
+    This is EFFCOMP's Acc (section 2).
+    """
     exact = [a for a in answers if normalize_answer(a) in WITHOUT_ANSWER_STRING - {""}]
     return contains_string(prediction, answers) or bool(exact and exact_match(prediction, exact))
 
 
 def count_covered(wanted: Range, kept: Sequence[Range]) -> int:
-    """Number of code points of `wanted` that are in `kept`. The kept ranges must not overlap."""
+    """Return the number of code points of `wanted` that are in `kept`. The kept ranges must not overlap."""
     start, end = wanted
     return sum(max(0, min(end, right) - max(start, left)) for left, right in kept)
 
@@ -80,26 +82,10 @@ def is_kept(wanted: Range, kept: Sequence[Range], share: float = 0.5) -> bool:
 
 
 def span_recall(wanted: Sequence[Range], kept: Sequence[Range], share: float = 0.5) -> float:
-    """Share of the wanted ranges that are kept, in [0, 1]. Raises ValueError if `wanted` is empty."""
+    """Return the share of wanted ranges that are kept, in [0, 1]. Raises ValueError if none is wanted."""
     if not wanted:
         raise ValueError("span_recall needs at least one wanted range")
     return sum(is_kept(one, kept, share) for one in wanted) / len(wanted)
-
-
-def compression_rate(tokens_before: int, tokens_after: int) -> float:
-    """tau of EFFCOMP: tokens after over tokens before; 1.0 for an empty input.
-
-    Raises ValueError for a negative count.
-    """
-    if tokens_before < 0 or tokens_after < 0:
-        raise ValueError("token counts cannot be negative")
-    return tokens_after / tokens_before if tokens_before else 1.0
-
-
-def compression_ratio(tokens_before: int, tokens_after: int) -> float:
-    """1 / tau: how many times shorter the output is; infinite if nothing is left of a non-empty input."""
-    rate = compression_rate(tokens_before, tokens_after)
-    return 1.0 / rate if rate else float("inf")
 
 
 def _score_best(prediction: str, answers: Sequence[str], score: Callable[[str, str], float]) -> float:

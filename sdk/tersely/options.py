@@ -102,8 +102,10 @@ class CompressionOptions:
         checked = {
             "budget": None if self.budget is None else check_count(self.budget, "budget", "tokens"),
             "rate": _check_rate(self.rate),
-            "recall": _check_promise(self.recall, "recall", "must keep their answer sentence"),
-            "abstain": _check_promise(self.abstain, "abstain", "must get through if they can be answered"),
+            "recall": _check_question_share(self.recall, "recall", "must keep their answer sentence"),
+            "abstain": _check_question_share(
+                self.abstain, "abstain", "must get through if they can be answered"
+            ),
             "level": _check_level(self.level),
             "max_docs": None
             if self.max_docs is None
@@ -189,8 +191,8 @@ def _check_rate(rate: object) -> float | None:
     return None if rate is None else check_share(rate, "rate", "Pass a share above 0 and at most 1.")
 
 
-def _check_promise(value: object, name: str, promise: str) -> float | None:
-    remedy = f"Pass the share of questions that {promise}, above 0 and below 1."
+def _check_question_share(value: object, name: str, condition: str) -> float | None:
+    remedy = f"Pass the share of questions that {condition}, above 0 and below 1."
     if value is None:
         return None
     share = check_share(value, name, remedy)

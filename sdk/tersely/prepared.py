@@ -1,4 +1,4 @@
-"""Prepared documents: documents with what a model knows of them before any question, and their bytes.
+"""Prepared documents: documents with results that a model computed before any question, and their bytes.
 
     magic, version, CRC-32 | a line of JSON | units | needs | lengths of texts in tokens | token ids | vectors
 
@@ -32,7 +32,7 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """A model's knowledge of a document before any question."""
+    """Results that a model computed for a document before any question."""
 
     name: str
     """Name of the model, with a checksum of the files that it depends on."""
@@ -71,13 +71,13 @@ class PreparedDocument(Document):
             )
 
     def to_bytes(self) -> bytes:
-        """Return what was prepared, to be stored beside the document. The bytes do not hold its text."""
+        """Return the preparation as bytes, to be stored with the document. They do not contain its text."""
         body = _write_body(self.preparation)
         return _MAGIC + bytes([FORMAT]) + zlib.crc32(body).to_bytes(4, "little") + body
 
     @classmethod
     def from_bytes(cls, data: bytes, document: DocumentLike) -> PreparedDocument:
-        """Return the document with what was prepared of it.
+        """Return the document with its preparation.
 
         Args:
             data: the bytes from `to_bytes`.
@@ -94,7 +94,7 @@ class PreparedDocument(Document):
 def accept_prepared(
     documents: Sequence[Document], name: str | None
 ) -> tuple[list[Document], tuple[str, ...]]:
-    """Return the documents, without what a model of another name prepared, and a warning about those."""
+    """Return the documents, without the preparations of other models, and a warning about those."""
     others = [d for d in documents if isinstance(d, PreparedDocument) and d.preparation.name != name]
     if not others:
         return list(documents), ()

@@ -1,6 +1,6 @@
 """Spans and metrics of compressions for OpenTelemetry: numbers and names, no texts.
 
-Needs only OpenTelemetry's API (`pip install 'tersely[telemetry]'`). Without it, or if the application has not
+Needs only OpenTelemetry's API (`pip install '.[telemetry]'`). Without it, or if the application has not
 set up an SDK, nothing is recorded. tersely itself sends nothing to anybody.
 
 span     tersely.compress                one for every call of `Compressor.compress`

@@ -86,7 +86,7 @@ _CHEAP_ACCENTS: Final = re.compile("[\u1ea0-\u1eff\u0102\u0103\u0110\u0111\u01a0
 
 
 def _build_class(*kinds: int) -> str:
-    """The inside of a regular expression's character class that matches these kinds."""
+    """Return the inside of a character class (of a regular expression) that matches these kinds."""
     ends = [*_FIRSTS[1:], 0x110000]
     ranges = [(first, end - 1) for (first, kind), end in zip(_RANGES, ends, strict=True) if kind in kinds]
     return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
@@ -104,7 +104,7 @@ _RUN: Final = _compile_run_pattern()
 
 @lru_cache(maxsize=1 << 16)
 def _compute_cost(run: str) -> int:
-    """Cost of a run in thousandths of a token."""
+    """Return the cost of a run in thousandths of a token."""
     cost = 0
     if run[0] == " " and len(run) > 1 and run[1] != " ":
         run = run[1:]
@@ -126,12 +126,12 @@ class TokenCounter(Protocol):
     """Whether the count is an estimate, so that the model may count more tokens."""
 
     def count(self, text: str) -> int:
-        """Tokens in `text`, without special tokens; 0 for the empty string."""
+        """Count the tokens of `text`, without special tokens; 0 for the empty string."""
         ...
 
 
 def count_tokens(counter: TokenCounter, text: str) -> int:
-    """Tokens of `text`. Raises InvalidInputError unless the counter returns a whole number, 0 or more."""
+    """Count the tokens of `text`. Raises InvalidInputError unless the counter gives a number of 0 or more."""
     if not isinstance(cast("object", text), str):
         raise InvalidInputError(f"The text is a {type(text).__name__}. Pass text.")
     if not text:
@@ -149,7 +149,7 @@ def _check_number(count: object) -> int:
 
 
 def resolve_counter(spec: TokenCounter | Callable[[str], int] | str | Path | None) -> TokenCounter:
-    """The counter for `spec`.
+    """Return the counter for `spec`.
 
     Args:
         spec: None for the built-in estimate; the path of a tokenizer.json or of a folder with one;
@@ -240,7 +240,7 @@ def _load_tiktoken_counter(name: str) -> TokenCounter:
         tiktoken = cast(_Tiktoken, importlib.import_module("tiktoken"))
     except ImportError as error:
         raise MissingDependencyError(
-            f"token_counter '{_TIKTOKEN_PREFIX}{name}' needs tiktoken: pip install 'tersely[tiktoken]'"
+            f"token_counter '{_TIKTOKEN_PREFIX}{name}' needs tiktoken: pip install tiktoken"
         ) from error
     encoding = name
     if name not in _CACHE_FILES:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
+
+Source = tuple[str | None, str]
+"""The title or id of a document, and its text."""
 
 Status = Literal["compressed", "unchanged", "abstained", "bypassed", "failed_open", "degraded"]
 
@@ -101,6 +104,12 @@ class Citations:
     starts: tuple[tuple[int, int], ...] = ()
     """For each document: its index, and the offset at which its text begins, after the title."""
 
+    def __iter__(self) -> Iterator[Citation]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
     def locate(self, offset: int) -> tuple[int, int] | None:
         """Return (document, offset in its text) of a character; None in a title or a separator."""
         index = bisect_right(self.entries, offset, key=lambda entry: entry.text_start) - 1
@@ -123,7 +132,7 @@ class Compression:
     """The compressed context and its receipt."""
 
     text: str
-    """Ready for a prompt: documents separated by a blank line, each with its title on a line of its own."""
+    """Ready for a prompt: documents separated by a blank line, each with its title on a separate line."""
     documents: tuple[CompressedDocument, ...]
     kept: tuple[Span, ...]
     """In the order of `text`. Together with `dropped` it covers every unit of every document exactly once."""
@@ -133,7 +142,7 @@ class Compression:
     """Tokens that `text` would have if nothing were dropped, by the compressor's counter."""
     tokens_after: int
     status: Status
-    """How the request ended.
+    """Outcome of the request.
 
     - "compressed": something was left out, or documents were reordered.
     - "unchanged": everything fits or scores high enough.
@@ -172,6 +181,8 @@ class Compression:
     relevance: tuple[float, ...] = ()
     """One entry per input document, in order, including empty ones; see `CompressedDocument.relevance`."""
     _citations: Citations = field(default=Citations(()), repr=False)
+    _request: tuple[str | None, tuple[Source, ...]] | None = field(default=None, repr=False, compare=False)
+    """The query and the documents, for `_repr_html_`."""
 
     @property
     def rate(self) -> float:
@@ -208,6 +219,14 @@ class Compression:
             "best_fits": self.best_fits,
             "timings": dict(self.timings),
         }
+
+    def _repr_html_(self) -> str | None:
+        """Return the view that notebooks show; None for a result that was not made by `compress`."""
+        from tersely.view import make_fragment  # here: only notebooks need it
+
+        if self._request is None:
+            return None
+        return make_fragment(self.to_dict(), *self._request)
 
 
 def _fields(record: Span | Citation | Mark | CompressedDocument) -> dict[str, Any]:

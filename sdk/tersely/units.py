@@ -61,7 +61,7 @@ class Link:
     series: Series | None
     """The series that it belongs to. A head or a tail is in the same series as its container."""
     items: int
-    """How many siblings a mark counts if it is left out: mostly 1; 0 for a tail; more for a group of
+    """Number that a mark counts for it if it is left out: mostly 1, 0 for a tail, more for a group of
     values."""
     needs: tuple[int, ...]
     """Positions, ascending, of the units that must be kept with it so that it does not mislead."""

@@ -1,22 +1,26 @@
-"""`tersely agent`, `tersely trace`, and the checks of sessions and banks in `tersely doctor`."""
+"""`tersely agent`, `summarize` and `trace`, and the checks of sessions and banks in `tersely doctor`."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tersely.cli import NO_ANSWER, OK
-from tersely.cli.show import Report, to_json
+from tersely.cli import MODEL_FAILED, NO_ANSWER, OK, print_error
+from tersely.cli.show import Report, make_visible, to_json
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.runtime.artifacts import ALL_BUNDLED
+from tersely.types import Document
+from tersely.view import label
 from tersely_agents.agent import Agent, FolderIndex, load_agent, search_tools, trace
 from tersely_agents.chat import LocalChat, OpenAIChat
 from tersely_agents.experience import ExperienceBank
 from tersely_agents.experience.transfer import check_bank, save_experiences
 from tersely_agents.memory.salvage import check_store, save_sessions
+from tersely_agents.summaries import Summarizer, Summary
 
 REPLY_TOKENS = 4096
 """Most tokens of a turn, thoughts included: small models may otherwise never end."""
@@ -37,6 +41,46 @@ def answer(options: dict[str, Any]) -> int:
         for line in filter(None, (state.explanation, state.reason)):
             print(line, file=sys.stderr)
     return OK if state.outcome == "answered" else NO_ANSWER
+
+
+def summarize(compressor: Compressor, documents: list[Document], options: dict[str, Any]) -> int:
+    """Print a summary, given the options of `tersely summarize`, and return the exit code."""
+    # The command reports why a model did not write; the library's log would repeat it.
+    logging.getLogger("tersely_agents.summaries").addHandler(logging.NullHandler())
+    summarizer = _load_summarizer(compressor, options)
+    summary = summarizer.summarize(options["query"], documents, budget=options["budget"])
+    if options["json"]:
+        print(to_json(summary.to_dict()))
+    elif options["sources"]:
+        print(_show_sources(summary, documents))
+    else:
+        print(summary.text)
+    if summary.reason is not None:
+        return print_error(summary.reason, MODEL_FAILED)
+    if not summary.text:
+        print_error("no sentence scores high enough for the question; pass --budget to get the best ones", OK)
+    return OK
+
+
+def _load_summarizer(compressor: Compressor, options: dict[str, Any]) -> Summarizer:
+    local, url, name = options["local"], options["base_url"], options["chat_model"]
+    if name is not None and url is None:
+        raise InvalidInputError("--chat-model names a model on a server. Pass --base-url, too.")
+    if local is not None:
+        return Summarizer(local, compressor=compressor)
+    chat = None if url is None else OpenAIChat(name, base_url=url, max_tokens=REPLY_TOKENS)
+    return Summarizer(chat, compressor=compressor, unsupported="drop")
+
+
+def _show_sources(summary: Summary, documents: list[Document]) -> str:
+    lines: list[str] = []
+    for sentence in summary.sentences:
+        lines.append(" ".join(summary.text[sentence.start : sentence.end].split()))
+        for source in sentence.support[:1]:
+            document = documents[source.doc]
+            where = label(document.title or document.id, source.doc)
+            lines.append(f"    {where}, characters {source.start} to {source.end}")
+    return make_visible("\n".join(lines))
 
 
 def _load_agent(options: dict[str, Any]) -> Agent:

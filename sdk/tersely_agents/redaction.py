@@ -1,4 +1,4 @@
-"""Texts without their keys, tokens and passwords, for files that nobody guards.
+"""Remove keys, tokens and passwords from texts, for files that are not protected.
 
 The rules are our own, because no library that can be had finds 95 % of the kinds of secrets in
 tests/audit/secrets.py: detect-secrets finds 16 %, Kingfisher 47 %, gitleaks 50 % and redact-secret 58 %.
@@ -20,7 +20,7 @@ _LAST_WORDS = (
     *("credentials", "credential", "sessionid", "sessid"),
 )
 _HINT = re.compile("|".join(f"{word}|{word.capitalize()}|{word.upper()}" for word in _LAST_WORDS) + "|PAT")
-"""The last word of a name that promises a secret. Literals only, which `re` finds fast."""
+"""The last word of a name whose value may be a secret. Literals only, because `re` finds them fast."""
 _NAME = re.compile(
     r"""(?ix)
     (?: (?: (?<![a-z0-9]) | (?<=\\[nrt]) | (?-i:(?<=[a-z])(?=[A-Z])) )  # DB_PASSWORD, dbPassword
@@ -52,20 +52,20 @@ _CODE = re.compile(
     | .*(?:sha\d|md\d|utf|base\d|aes|rsa|x509).*
     """
 )
-"""A value in code that is no literal, or a word of the trade: settings.key2, password1, SHA256."""
+"""A value in code that is not a literal, or a technical term: settings.key2, password1, SHA256."""
 _HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?|localhost:\d+")
 _PASSES = 8
-"""Most passes over a text. A second one finds what stood right behind a secret; more are rare."""
+"""Most passes over a text. A second one finds a secret right after another; more are rare."""
 _LONGEST_PASSWORD = 100
 _LONG = 256
-"""Characters. A longer value that is no secret is not searched for others: time stays linear."""
+"""Characters. A longer value that is not a secret is not searched for others, so time stays linear."""
 _IDS = frozenset({"id", "tool_call_id", "call_id"})
 
 
 def redact(text: str) -> str:
-    """`text` with "[redacted: kind]" in the place of what looks like a key, a token or a password.
+    """Replace whatever looks like a key, a token or a password by "[redacted: kind]".
 
-    Linear in the length of the text. What is redacted already stays as it is.
+    Takes time linear in the length of the text. Text that is already redacted stays as it is.
     """
     for _ in range(_PASSES):
         redacted = _redact_once(text)
@@ -76,7 +76,7 @@ def redact(text: str) -> str:
 
 
 def redact_all(value: Any) -> Any:
-    """`redact` for every text in a JSON value; also for what stands under "password" and names like it."""
+    """Redact every text in a JSON value, and the values of keys such as "password"."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, list):

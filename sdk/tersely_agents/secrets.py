@@ -30,13 +30,13 @@ def has_digit(text: str) -> bool:
 
 
 def is_random(text: str) -> bool:
-    """Whether a text of 16 characters or more has the look of random letters and digits."""
+    """Whether a text of 16 characters or more looks like random letters and digits."""
     least = 0.1 if re.fullmatch(r"[0-9a-f-]{32,}", text) else 0.21
     return len(text) >= 16 and has_digit(text) and changes(text) >= least * len(text)
 
 
 def is_mixed(text: str) -> bool:
-    """Whether a text has the look of random letters of both cases and digits: no hash, no UUID, no name."""
+    """Whether a text looks like random letters of both cases and digits, unlike a hash, a UUID or a name."""
     counts = sum(map(str.isdigit, text)), sum(map(str.isupper, text)), sum(map(str.islower, text))
     return min(counts) >= 3 and changes(text) >= 0.25 * len(text) and not _HEXADECIMAL.search(text)
 
@@ -56,7 +56,7 @@ def is_basic(text: str) -> bool:
 
 
 def _is_key_body(text: str) -> bool:
-    """Whether lines of base64, and nothing else, stand between the first and the last line of a key."""
+    """Whether there are only lines of base64 between the first and the last line of a key."""
     body = re.sub(r"-----(?:BEGIN|END) [^-]*-----", "", text)
     lines = re.split(r"(?:\\+[rn]|[\s\"'+,])+", body)
     return (
@@ -75,7 +75,7 @@ _PLACEHOLDER = re.compile(
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text is what manuals put in the place of a secret."""
+    """Whether a text is a placeholder, as manuals use it instead of a secret."""
     return _PLACEHOLDER.fullmatch(text) is not None
 
 
@@ -93,7 +93,7 @@ class Rule:
     check: Check
 
     def apply(self, text: str) -> str:
-        """The text with "[redacted: kind]" in the place of every secret that this rule finds."""
+        """Replace every secret that this rule finds by "[redacted: kind]"."""
         if not any(mark in text for mark in self.marks):
             return text
         return self.pattern.sub(self._replaced, text)
@@ -111,7 +111,7 @@ def _rule(kind: str, pattern: str, *marks: str, check: Check = bool) -> Rule:
 
 
 def _prefixed(kind: str, prefixes: str, body: str = r"[\w-]{16,}") -> Rule:
-    """Random letters and digits behind one of some prefixes."""
+    """Make a rule for random letters and digits after one of these prefixes."""
     words = prefixes.split()
     form = "|".join(map(re.escape, words))
     return _rule(kind, rf"(?<![A-Za-z0-9])(?<!\w-)(?:{form}){body}", *words, check=_is_varied)
@@ -262,11 +262,11 @@ _RUN = re.compile(rf"(?:(?<=\\)[nrt]|(?<![{_RUN_CHARACTERS}]))(?P<run>[{_RUN_CHA
 
 
 _CALL_ID = re.compile(r"(?:msg|toolu|call|resp|chatcmpl)[_-][A-Za-z0-9]{16,}")
-"""Ids that chat APIs give to messages and calls. They open nothing."""
+"""Ids that chat APIs give to messages and calls. They give access to nothing."""
 
 
 def redact_forms(text: str) -> str:
-    """The text without the secrets that their form or their place gives away."""
+    """Redact the secrets that have a known form or a known place."""
     text = _KEY_FILE.apply(text)
     for rule in _PLACES:
         text = rule.apply(text)

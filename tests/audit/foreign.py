@@ -12,7 +12,7 @@ and judges share no code with the SDK. A mark is `[…]` with anything inside, p
 - lost: no value has lost one of its heads
 - parses: what parsed before still parses
 - gaps: a mark separates rows that were no neighbours, except inside running text
-- edges: so it does beside running text of which only sentences are missing
+- edges: the same, next to running text from which only sentences are missing
 - orphans: no head is kept without anything of its body
 
 The exit code is 1 if a result failed. One result in `MODEL_EVERY` uses the bundled model.

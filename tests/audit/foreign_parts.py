@@ -15,7 +15,7 @@ SHORT_MARK = re.compile(r"(?m)(?<!\S)…(?!\S)|\"…\"")
 
 JUDGES = ("lines", "heads", "lost", "parses", "gaps", "edges", "orphans")
 """`heads` counts values that read as if they belonged elsewhere, and `lost` those that lack a head.
-`edges` counts gaps beside running text of which only running text is missing."""
+`edges` counts gaps next to running text from which only running text is missing."""
 
 
 @dataclass

@@ -79,7 +79,7 @@ def with_prose(lines: list[Line], keys: bool = False) -> list[Line]:
 
 
 def flat(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
-    """Read rows that stand for themselves."""
+    """Read rows that need no other rows."""
     return [Line(number, (), row.strip()) for number, row in enumerate(rows) if row.strip()]
 
 

@@ -37,7 +37,7 @@ def load_json_lines(text: str) -> Any:
 
 def load_ini(text: str) -> Any:
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True, delimiters=("=", ":"))
-    parser.optionxform = str  # type: ignore[assignment]
+    parser.optionxform = str
     parser.read_string(text)
     return {name: dict(parser[name]) for name in parser.sections()}
 

@@ -1,4 +1,4 @@
-"""How many kinds of secrets redaction catches, and how often it takes ordinary text for a secret.
+"""Measure how many kinds of secrets redaction catches, and how often it redacts ordinary text.
 
 python -m tests.audit.secrets                     # recall by kind, held-out kinds, false alarms
 python -m tests.audit.secrets --lines 2000000     # false alarms on more lines

@@ -15,7 +15,7 @@ from tersely.messages import Json, get_text
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer(), token_counter=len)
-"""What users have stated is found without a model, so a fake one will do."""
+"""Statements of users are found without a model, so a fake one is enough."""
 KEPT = {0.2: 0.85, 0.3: 0.95}
 """Least share of the statements that survive, by budget."""
 
@@ -66,8 +66,8 @@ def test_every_round_fits_its_budget_and_reads_the_last() -> None:
 def test_our_conversations_keep_what_holds(budget: float) -> None:
     (row,) = measure_own({"memory": by_memory}, read_conversations(), [budget])
     least = {0.2: 0.8, 0.3: 0.95}[budget]
-    assert row["statements kept"].value >= least  # type: ignore[union-attr]
-    assert row["outdated values left"].startswith(("0 ", "1 "))  # type: ignore[union-attr]
+    assert row["statements kept"].value >= least
+    assert row["outdated values left"].startswith(("0 ", "1 "))
     assert row["within the budget"]
 
 

@@ -82,7 +82,7 @@ def test_a_call_that_fails_counts_as_all_documents() -> None:
                 raise TerselyError("out of words")
             return Output("A.", 1.0)
 
-    peer: process.PeerProcess = FailingPeer()  # type: ignore[assignment]
+    peer: process.PeerProcess = FailingPeer()
     document = SourceDocument("Title", "A. B.", True)
     example = Example("1", "Who?", ("A",), (document,), None, None, True)
     failures: list[str] = []

@@ -163,7 +163,8 @@ def test_a_higher_promise_keeps_more(data: Path, tmp_path: Path, monkeypatch: py
 def test_abstention_is_compared_with_other_scores(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(abstention, "SETS", {"hotpotqa": "HotpotQA dev"})
+    monkeypatch.setattr(abstention, "SETS", ("hotpotqa", "packages"))
+    monkeypatch.setattr(abstention, "FEWEST", 2)
     monkeypatch.setattr(abstention, "_rate_cosine", lambda question, documents: float(len(documents)))
     out = tmp_path / "abstention.json"
     assert abstention.main(["--data", str(data), "--out", str(out)]) == 0
@@ -172,7 +173,9 @@ def test_abstention_is_compared_with_other_scores(
     # Both sides of a question have equally many documents, so their number tells nothing.
     assert {row["AUROC"] for row in curve.select(score=abstention.MINILM)} == {0.5}
     assert {row["score"] for row in curve.rows} >= {OURS, abstention.BEST, abstention.WORDS}
-    (row,) = record.find("What is kept if 90% are promised").rows
+    row, whole, domain = record.find("What is kept if 90% are promised").rows
+    assert domain["set"] == "of these: hop"
+    assert {**domain, "set": ""} == {**whole, "set": ""}  # all questions of this set are of one domain
     assert len(row["let through"]) == len(row["refused"]) == row["questions"]
 
 

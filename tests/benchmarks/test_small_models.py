@@ -18,6 +18,7 @@ from benchmarks.summaries.once import WritingOnce
 from benchmarks.summaries.rouge import rouge_l
 from benchmarks.table import Record, Row
 from tersely import Compressor, Document
+from tersely.runtime.artifacts import load_artifact
 from tersely_agents.agent.trained import make_agent
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.levels import LEVELS
@@ -131,13 +132,29 @@ def test_a_run_has_a_row_for_each_system_and_set(
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(program, "load_trained", script)
+    monkeypatch.setattr(program, "load_artifact", lambda *_, **__: load_artifact(None))
     monkeypatch.setattr(program, "LocalChat", lambda **_: ScriptedChat(["Dragons guard it."] * 20))
     monkeypatch.setattr(program, "open_reader", BeginningReader)
     monkeypatch.setattr(program, "QUESTIONS", ("hotpotqa",))  # the only one that needs no MiniLM
     monkeypatch.setattr(program, "REFERENCES", ("qmsum",))
     out = tmp_path / "summaries.json"
     limits = ["--limit", "2", "--long-limit", "1"]
-    assert program.main(["--data", str(data), *limits, "--reader", "quick", "--out", str(out)]) == 0
+    assert (
+        program.main(
+            [
+                "--data",
+                str(data),
+                "--summarizer",
+                "tersely-mini",
+                *limits,
+                "--reader",
+                "quick",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
     table = Record.read(out).find("Summaries")
     assert [row["system"] for row in table.rows] == [*SYSTEMS, *SYSTEMS]
     for row in table.select(system=OURS):
@@ -145,7 +162,7 @@ def test_a_run_has_a_row_for_each_system_and_set(
     questions = table.select(set="HotpotQA, 10 paragraphs")
     assert {(row["questions"], row["scored by"]) for row in questions} == {(2, "F1")}
     assert all(row["scored by"] == "ROUGE-L" for row in table.rows[5:])
-    assert all((row["lead of tersely-recon"] is None) == (row["system"] == OURS) for row in table.rows)
+    assert all((row["lead of the trained one"] is None) == (row["system"] == OURS) for row in table.rows)
 
 
 def test_a_prompt_is_written_once_and_timed_each_time(

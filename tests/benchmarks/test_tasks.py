@@ -84,6 +84,16 @@ def test_a_sentence_counts_from_half_of_its_characters(data: Path) -> None:
     assert score_kept(example, [(doc, start, half - 1)]).support_kept == 0.0
 
 
+def test_one_of_several_sets_is_enough(data: Path) -> None:
+    examples = load("wice", "eval", data=data)
+    assert [e.id for e in examples] == ["claim-1", "claim-2", "claim-3"]  # the other is not supported
+    example = examples[0]
+    first, second, third = example.support or ()
+    for kept, share in (([], 0.0), ([second], 1.0), ([first, third], 1.0), ([third], 0.5)):
+        score = score_kept(example, kept)
+        assert (score.support_kept, score.supports, score.answer_kept) == (share, 1, None)
+
+
 def test_an_answer_must_lie_in_one_contiguous_piece(data: Path) -> None:
     example = load("squad", "eval", data=data, neighbours="bm25")[0]
     assert example.answer_spans is not None

@@ -25,7 +25,10 @@ ANSWERED_BY_YES = 3
 
 SETS = {
     "train": ("hotpotqa", "qed_nq", "squad_train44", "selqa", "qmsum", "twowiki", "package_questions"),
-    "eval": ("hotpotqa", "qed_nq", "squad_dev", "wikiqa", "qmsum", "xquad_multilingual", "package_questions"),
+    "eval": (
+        *("hotpotqa", "qed_nq", "squad_dev", "wikiqa", "qmsum", "xquad_multilingual", "package_questions"),
+        "wice",
+    ),
 }
 
 
@@ -75,6 +78,14 @@ def make_two_hop(i: int) -> Row:
     }
 
 
+def make_claim(i: int) -> Row:
+    """A claim that either sentence 1, or sentences 0 and 2 together, support."""
+    doc = make_town(i)
+    labels = {"label": "supported" if i else "not_supported", "sets": [[1], [0, 2]] if i else [[]]}
+    doc |= {"gold": True if i else None, "support": [0, 1, 2] if i else []}
+    return {**make_single(i), "id": f"claim-{i}", "answers": [], "docs": [doc], "meta": labels}
+
+
 def make_unanswered(i: int) -> Row:
     """A question that its document does not answer."""
     row = make_single(i)
@@ -110,6 +121,8 @@ def make_rows(name: str) -> list[Row]:
         return [make_two_hop(i) for i in range(6)]
     if name == "qmsum":
         return make_meeting()[0]
+    if name == "wice":
+        return [make_claim(i) for i in range(4)]
     if name == "xquad_multilingual":
         counts = dict.fromkeys(("de", "zh", "ar", "el", "es", "hi", "ro", "ru", "tr", "vi"), 7) | {"th": 5}
         return [make_single(i, f"{language}:") for language, count in counts.items() for i in range(count)]

@@ -28,7 +28,7 @@ class LocalCluster:
     """Nodes on this machine, each with its own processes."""
 
     def __init__(self) -> None:
-        from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
+        from ray.cluster_utils import Cluster
 
         self._cluster = Cluster()
         self.add_node()
@@ -50,7 +50,7 @@ class LocalCluster:
 
     def stop(self) -> None:
         """End all nodes."""
-        import ray  # pyright: ignore[reportMissingImports]
+        import ray
 
         ray.shutdown()
         self._cluster.shutdown()

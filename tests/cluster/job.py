@@ -14,8 +14,8 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-import ray.data  # pyright: ignore[reportMissingImports]
-from ray.data.checkpoint import CheckpointConfig  # pyright: ignore[reportMissingImports]
+import ray.data
+from ray.data.checkpoint import CheckpointConfig
 
 from tersely.score import DocumentScores, ScoredInput
 from tersely_ray import compress_dataset

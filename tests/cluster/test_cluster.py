@@ -16,8 +16,8 @@ import pytest
 pytest.importorskip("ray", reason="run scripts/ray")
 import httpx2
 import pyarrow.parquet as pq
-import ray  # pyright: ignore[reportMissingImports]
-from ray import serve  # pyright: ignore[reportMissingImports]
+import ray
+from ray import serve
 
 from tersely import Compressor, InvalidInputError
 from tersely_ray import compress_dataset, make_application

@@ -1,4 +1,4 @@
-"""import-linter sees every module: to it, a folder that is no package does not exist."""
+"""import-linter sees every module. It ignores a folder that is not a package."""
 
 from __future__ import annotations
 

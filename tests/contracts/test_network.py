@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.shared.readers import open_reader
 from tersely import Document, OfflineError
-from tersely.rerank import RerankEndpoint
+from tersely.rerank import DecisionEndpoint, RerankEndpoint
 from tersely.runtime.artifacts import load_artifact
 from tersely_agents.chat import OpenAIChat
 
@@ -27,6 +27,7 @@ USERS = {
     "integrations/tersely_hook/daemon.py",  # a socket of the file system, for its own user alone
     "integrations/tersely_http/serving.py",  # listens; connects to nothing
     "integrations/tersely_proxy/forwarding.py",  # forwards to the server that the caller names
+    "integrations/tersely_proxy/opening.py",  # names the type of an answer
     "sdk/tersely/runtime/http.py",  # every other request
     "sdk/tersely/runtime/hub.py",  # load_artifact, for hub names
     "sdk/tersely_agents/chat/openai.py",  # names the type of a client
@@ -83,6 +84,7 @@ CLIENTS: dict[str, Callable[[], object]] = {
     "default chat": lambda: OpenAIChat("small"),
     "reader": lambda: open_reader("openai:https://api.example.org/v1#small"),
     "reranker": lambda: RerankEndpoint("https://api.example.org/rerank").rank("q", [Document("d")]),
+    "decisions": lambda: DecisionEndpoint("https://api.example.org/v1/systemone").rank("q", [Document("d")]),
     "hub": lambda: load_artifact("someone/some-model"),
 }
 

@@ -29,7 +29,7 @@ HEAVY = (  # noqa: SIM905 - one per line would fill a page
     "tiktoken torch torchvision transformers trl triton"
 ).split()
 
-MAX_IMPORTED_MODULES = 160
+MAX_IMPORTED_MODULES = 100
 MAX_INSTALL_MB = 270
 MAX_MODEL_MB = 50
 MAX_WHEEL_MB = 50
@@ -94,7 +94,7 @@ def run_offline(environment: Path, tmp_path: Path) -> RunOffline:
     return run
 
 
-def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path) -> None:
+def test_wheel_holds_only_the_packages_and_the_models(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         model = [
@@ -109,8 +109,8 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
     required = [
         "py.typed",
         "cli/demo/documents.jsonl",
+        "view.css",
         "models/tersely-mini/manifest.json",
-        "models/tersely-recon/adapter.gguf",
         "models/tersely-agent/adapter.gguf",
     ]
     assert {f"tersely/{name}" for name in required} <= set(names)

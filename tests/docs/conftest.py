@@ -1,4 +1,4 @@
-"""Files, and a chat model behind a server, for the examples of the pages."""
+"""Files, and a server with a chat model, for the examples of the pages."""
 
 from __future__ import annotations
 

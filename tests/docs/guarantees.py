@@ -2,19 +2,19 @@
 
 GUARANTEES: dict[int, tuple[str, ...]] = {
     1: (
-        "tests/sdk/test_guarantees.py::test_1_the_text_is_made_of_exact_pieces_and_the_receipt_covers_every_unit",
+        "tests/sdk/test_guarantees.py::test_1_text_is_exact_pieces_and_the_receipt_is_complete",
         "tests/sdk/test_pack_marks.py",
     ),
     2: (
-        "tests/sdk/test_guarantees.py::test_2_the_text_is_never_over_the_limit_and_never_longer_than_the_input",
-        "tests/sdk/test_guarantees.py::test_2_what_is_kept_scores_at_least_as_much_as_the_best_sentence_that_fits",
+        "tests/sdk/test_guarantees.py::test_2_text_never_exceeds_the_limit_or_the_input",
+        "tests/sdk/test_guarantees.py::test_2_kept_scores_reach_that_of_the_best_unit_that_fits",
     ),
     3: (
-        "tests/sdk/test_guarantees.py::test_3_the_same_input_gives_the_same_output_in_any_batch_and_any_thread",
+        "tests/sdk/test_guarantees.py::test_3_same_input_gives_same_output_in_batches_and_threads",
         "tests/sdk/test_prepared.py",
     ),
     4: (
-        "tests/sdk/test_guarantees.py::test_4_without_a_limit_a_failing_model_gives_everything_back",
+        "tests/sdk/test_guarantees.py::test_4_failing_model_without_a_limit_returns_everything",
         "tests/sdk/test_guarantees.py::test_4_within_a_limit_a_failing_model_keeps_the_limit",
         "tests/sdk/test_guarantees.py::test_4_bad_arguments_raise_only_errors_of_tersely",
         "tests/sdk/test_bad_calls.py",
@@ -22,7 +22,7 @@ GUARANTEES: dict[int, tuple[str, ...]] = {
     ),
     5: (
         "tests/sdk/test_guarantees.py::test_5_and_6_units_are_whole_or_truncated_blocks",
-        "tests/sdk/test_guarantees.py::test_5_a_block_is_cut_only_if_it_is_large_or_exceeds_the_limit",
+        "tests/sdk/test_guarantees.py::test_5_block_is_cut_only_if_large_or_over_the_limit",
         "tests/sdk/test_split_cutting.py",
         "tests/sdk/test_split_json.py",
         "tests/sdk/test_split_settings.py",

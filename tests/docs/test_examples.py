@@ -181,7 +181,7 @@ def test_the_image_starts_a_server_without_root() -> None:
     assert all((ROOT / path).exists() for path in copied)
 
 
-def test_the_compose_example_puts_the_proxy_in_front_of_the_model() -> None:
+def test_compose_example_puts_the_proxy_before_the_model() -> None:
     yaml = pytest.importorskip("yaml")
     services = yaml.safe_load((CONTAINER / "compose.yaml").read_text("utf-8"))["services"]
     subcommand, *words = services["proxy"]["command"]

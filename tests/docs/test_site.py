@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mkdocs")
+pytest.importorskip("uv")
 
 import tersely
 from tests.docs.pages import ROOT, TOPICS
@@ -21,12 +21,19 @@ OUTSIDE = re.compile(r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as strictly as MkDocs can: any warning ends the build."""
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    """The site, built strictly in an environment with nothing but the group `docs`."""
+    folder, environment = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("environment")
+    uv = [sys.executable, "-m", "uv"]
+    python = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    variables |= {"UV_CONSTRAINT": str(ROOT / "constraints.txt"), "NO_MKDOCS_2_WARNING": "1"}
+    for command in (
+        [*uv, "venv", "--quiet", "--clear", "--python", sys.executable, environment],
+        [*uv, "pip", "install", "--quiet", "--python", python, "--group", "docs"],
+        [python, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+    ):
+        done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stdout + done.stderr
     return folder
 
@@ -59,6 +66,8 @@ def test_the_reference_has_types_and_defaults_of_options(site: Path) -> None:
     page = (site / "api" / "tersely.html").read_text("utf-8")
     signature = re.sub(r"<[^>]+>", "", page.partition('id="tersely.Compressor.compress"')[2])[:3000]
     assert "budget: int | None = None" in html.unescape(signature)
+    first = re.sub(r"<[^>]+>", "", page.partition('id="tersely.Compressor"')[2])[:1500]
+    assert "threads: int | None = None" in html.unescape(first)
 
 
 def test_nothing_is_loaded_from_outside(site: Path) -> None:

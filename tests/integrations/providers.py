@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 Json = dict[str, Any]
 Count = Callable[[Json], tuple[int, int, int]]
-"""From a request's body to its tokens: of the prompt without a cache, read from the cache, of the answer."""
+"""Returns the tokens of a request's body: prompt without cache, prompt from the cache, answer."""
 
 
 class Provider:

@@ -14,6 +14,7 @@ import httpx2
 
 import tersely_server.gateway as gateway
 from tersely import Compressor
+from tersely_http.recent import MAX_AGE_S
 from tersely_server import build_app
 from tersely_server.gateway import Gateway, Originals
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
@@ -53,7 +54,7 @@ CHAT = [
 
 def compress(url: str, messages: Any, **fields: Any) -> dict[str, Any]:
     body = {"messages": messages, "model": "gpt-5", **fields}
-    # With escapes, because a lone surrogate is no UTF-8.
+    # With escapes, because a lone surrogate is not UTF-8.
     headers = {"content-type": "application/json"}
     reply = httpx2.post(f"{url}/v1/compress", content=json.dumps(body), headers=headers, timeout=60)
     assert reply.status_code == 200, reply.text
@@ -137,20 +138,20 @@ def test_bad_requests_name_the_place(url: str, body: Any, words: str) -> None:
 
 def test_originals_are_forgotten_by_size_and_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    originals = Originals(lambda: now)
     monkeypatch.setattr(gateway, "MAX_CHARACTERS", 3 * (1000 + gateway.CHARACTERS_PER_ORIGINAL))
-    keys = [originals.keep(f"{n}" * 1000) for n in range(5)]
+    originals = Originals(lambda: now)
+    keys = [originals.keep_text(f"{n}" * 1000) for n in range(5)]
     assert [originals.get(key) is not None for key in keys] == [False, False, True, True, True]
-    now = gateway.MAX_AGE_S - 1
+    now = MAX_AGE_S - 1
     assert originals.get(keys[2])
-    now = gateway.MAX_AGE_S + 1
+    now = MAX_AGE_S + 1
     assert [originals.get(key) is not None for key in keys] == [False, False, True, False, False]
-    assert originals._characters == 1000 + gateway.CHARACTERS_PER_ORIGINAL
+    assert originals.size == 1000 + gateway.CHARACTERS_PER_ORIGINAL
 
 
 def test_twenty_thousand_results_leave_a_bounded_store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway, "MAX_CHARACTERS", 100_000)
     originals = Gateway(Compressor(FakeScorer())).originals
     for number in range(20_000):
-        originals.keep(f"result {number}")
-    assert len(originals._kept) <= 200
+        originals.keep_text(f"result {number}")
+    assert len(originals) <= 200

@@ -87,7 +87,7 @@ def test_texts_of_content_parts_are_compressed_and_images_stay() -> None:
     assert len(shown) < 600
 
 
-def test_a_shortened_result_is_shortened_again_from_its_original() -> None:
+def test_shortened_result_is_reshortened_from_its_original() -> None:
     compacted = compact(make_history(TOWER))
     (shown,) = read_results(compacted)
     assert shown.startswith("[shortened from ")

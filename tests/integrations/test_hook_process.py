@@ -90,7 +90,7 @@ def wait_for(check: Callable[[], Any]) -> Any:
     return result
 
 
-def test_the_first_call_starts_the_daemon_and_later_ones_are_answered(state: Path) -> None:
+def test_first_call_starts_the_daemon_and_later_ones_use_it(state: Path) -> None:
     assert call() == {}
     answer = wait_for(call)
     assert "login request timed out" in answer["hookSpecificOutput"]["updatedToolOutput"]["stdout"]

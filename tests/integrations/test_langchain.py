@@ -92,7 +92,7 @@ def test_scores_keep_the_order_of_their_pairs() -> None:
     assert scores[2] > scores[0]
     assert scores[1] > scores[3]
     assert scores[4:] == [0.0, 0.0]
-    assert TerselyReranker().score(pair for pair in pairs) == scores  # type: ignore[arg-type]
+    assert TerselyReranker().score(pair for pair in pairs) == scores
 
 
 class Receipts(BaseCallbackHandler):

@@ -142,7 +142,7 @@ def test_every_message_and_command_of_a_list_is_compressed(bundled: Compressor) 
     middleware = TerselyMiddleware(over=90, compressor=bundled)
     both: Any = [ToolMessage(PIER, tool_call_id="page0"), read_by_command("page0")]
     request: Any = FakeRequest()
-    first, second = middleware.wrap_tool_call(request, lambda _: both)  # type: ignore[misc]
+    first, second = middleware.wrap_tool_call(request, lambda _: both)
     assert list(first.update["tersely_originals"].values()) == [PIER]
     assert list(second.update["tersely_originals"].values()) == [TOWER]
 

@@ -19,6 +19,9 @@ QUESTION: dict[str, Any] = {"query": "q", "documents": ["One. Two."]}
 NO_QUESTION: dict[str, Any] = {"documents": ["One. Two."]}
 
 
+NOUL = {"type": "noul", "instructions": "q"}
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with serve_app(build_app(Compressor(FakeScorer()))) as address:
@@ -64,6 +67,8 @@ def url() -> Iterator[str]:
         ("/v1/summarize", {**QUESTION, "query": " "}, False),
         ("/rerank", {"query": " ", "texts": ["x"]}, False),
         ("/rerank", {"query": "q", "texts": ["x"]}, True),
+        ("/v1/systemone", {"state": [1], "questions": {"a": NOUL}}, True),
+        ("/v1/systemone", {"state": {}, "questions": {"a": {**NOUL, "instructions": " "}}}, False),
     ],
 )
 def test_the_schema_and_the_server_agree(url: str, path: str, body: dict[str, Any], is_valid: bool) -> None:

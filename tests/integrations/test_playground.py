@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +17,10 @@ from selenium.webdriver.common.keys import Keys
 
 from benchmarks.surfaces.playground import find, open_browser, show_example, wait
 from tersely import Compressor
-from tersely_server import build_app
-from tersely_server.endpoints import PLAYGROUND
+from tersely.cli.read import DEMO_QUERY
+from tersely.view import make_page
+from tersely_ledger import Ledger, LedgerSettings
+from tersely_server import ServerSettings, build_app
 from tests.servers import serve_app
 
 needs_browser = pytest.mark.skipif(
@@ -42,24 +45,39 @@ def test_the_page_loads_nothing_from_outside(url: str) -> None:
     page = httpx2.get(url)
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert re.findall(r'(?:src|href|action)="(?!data:)', page.text) == []
-    assert page.text == PLAYGROUND.read_text("utf-8")
+    assert DEMO_QUERY in page.text
+    assert "null /* the example */" not in page.text
+
+
+def read(browser: Any, selector: str) -> list[str]:
+    """Return the texts of elements at one moment, while the page may replace them."""
+    script = "return [...document.querySelectorAll(arguments[0])].map(element => element.textContent)"
+    return browser.execute_script(script, selector)
 
 
 @needs_browser
-def test_an_example_is_compressed_and_explained(browser: Any, url: str) -> None:
+def test_the_example_is_answered_at_once(browser: Any, url: str) -> None:
     show_example(browser, url)
-    kept = [element.text for element in find(browser, ".unit.kept")]
-    assert any("only folded bicycles" in sentence for sentence in kept)
-    assert len(kept) < len(find(browser, ".unit"))
-    assert re.match(r"\d+ → \d+ tokens, \d+ of \d+ sentences", find(browser, "#summary")[0].text)
-    find(browser, "#shown")[0].send_keys(Keys.ARROW_DOWN)
-    first = find(browser, "#why")[0].text
-    assert re.match(r"(Kept|Dropped): .*; score 0\.\d\d\.", first)
-    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
-    assert browser.switch_to.active_element.get_attribute("data-unit") == "1"
-    assert "from tersely import Compressor" in find(browser, "#python")[0].text
-    assert f"{url}/v1/compress" in find(browser, "#curl")[0].text
+    kept = " ".join(element.text for element in find(browser, ".unit.kept"))
+    result = find(browser, ".result .text")[0].text
+    for answer in ("The 20:40 is the last departure of the day", "only folded bicycles in a bag"):
+        assert answer in kept
+        assert answer in result
+    headline = find(browser, "#summary")[0].text
+    assert re.search(r"−\d\d %\s+1,349 → \d+ tokens\s+\d+ of 66 sentences\s+\d+ of 12 documents", headline)
+    assert (
+        browser.execute_script("return document.querySelector('.result').getBoundingClientRect().top") < 400
+    )
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+@needs_browser
+def test_the_arrow_keys_explain_sentences(browser: Any, url: str) -> None:
+    show_example(browser, url)
+    find(browser, "#shown")[0].send_keys(Keys.ARROW_DOWN)
+    assert re.match(r"(Kept|Dropped): .*; score 0\.\d\d\.", find(browser, "#why")[0].text)
+    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    assert browser.switch_to.active_element.id == find(browser, ".unit")[1].id
 
 
 @needs_browser
@@ -67,8 +85,72 @@ def test_the_shown_programs_give_the_shown_text(browser: Any, url: str, bundled:
     show_example(browser, url)
     text = browser.execute_script("return reply.text")
     names: dict[str, Any] = {}
-    exec(find(browser, "#python")[0].text.replace("print(result.text)", ""), names)
+    exec(find(browser, "#python")[0].get_attribute("textContent").replace("print(result.text)", ""), names)
     assert names["result"].text == text
+    assert f"{url}/v1/compress" in find(browser, "#curl")[0].get_attribute("textContent")
+
+
+@needs_browser
+def test_a_link_holds_the_state(browser: Any, url: str) -> None:
+    show_example(browser, url)
+    find(browser, "#edit")[0].click()
+    field = find(browser, "#documents")[0]
+    field.clear()
+    field.send_keys("Keys\n\nThe spare key hangs behind the pot. Rain is due.\n---\nDer Schlüssel hängt 鍵.")
+    find(browser, "#query")[0].clear()
+    find(browser, "#query")[0].send_keys("Where is the spare key?")
+    browser.execute_script("setShare(80)")
+    find(browser, "button.main")[0].click()
+    wait(lambda: "behind the pot" in "".join(read(browser, ".result .text")))
+    link = browser.execute_script("return makeLink().then(link => location.origin + '/#' + link)")
+    browser.get("about:blank")
+    browser.get(link)
+    wait(lambda: "behind the pot" in "".join(read(browser, ".result .text")))
+    assert find(browser, "#query")[0].get_attribute("value") == "Where is the spare key?"
+    assert "Der Schlüssel hängt 鍵." in find(browser, "#documents")[0].get_attribute("value")
+    assert read(browser, ".document b") == ["Keys", "document 2"]
+    assert read(browser, "#percent") == ["80 %"]
+    browser.get(url + "/?damaged#0")
+    wait(lambda: "damaged" in read(browser, "#problem")[0])
+
+
+DROP = """
+const data = new DataTransfer();
+for (const [name, text] of arguments[0]) data.items.add(new File([text], name));
+document.body.dispatchEvent(new DragEvent("drop", {bubbles: true, dataTransfer: data}));
+"""
+
+
+@needs_browser
+def test_files_can_be_dropped_anywhere(browser: Any, url: str) -> None:
+    show_example(browser, url)
+    browser.execute_script(
+        DROP, [["note.md", "A bear was seen on the last boat in winter."], ["a.pdf", "%PDF-1.7"]]
+    )
+    wait(lambda: "note.md" in read(browser, ".document b"))
+    assert "13 documents" in read(browser, "#summary")[0]
+    browser.execute_script(DROP, [["a.pdf", "%PDF-1.7"]])
+    wait(lambda: "a.pdf is not text" in read(browser, "#problem")[0])
+
+
+def ledger_size(path: Path) -> int:
+    ledger = Ledger(path)
+    try:
+        return len(ledger.read())
+    finally:
+        ledger.close()
+
+
+def test_what_somebody_tries_is_not_in_the_ledger(bundled: Compressor, tmp_path: Path) -> None:
+    settings = ServerSettings(ledger=LedgerSettings(path=tmp_path / "ledger.db"))
+    body = {"query": "Who holds the key?", "documents": ["Ada holds the key. The roof is new."], "rate": 0.6}
+    with serve_app(build_app(bundled, settings)) as url:
+        view = httpx2.post(f"{url}/playground/view", json=body).json()
+        assert ledger_size(tmp_path / "ledger.db") == 0
+        text = httpx2.post(f"{url}/v1/compress", json=body).json()["text"]
+        assert ledger_size(tmp_path / "ledger.db") == 1
+    assert view["text"] == text
+    assert "Ada holds the key." in view["result"]
 
 
 @needs_browser
@@ -85,28 +167,56 @@ def test_the_slider_changes_what_is_kept(browser: Any, url: str) -> None:
 
 @needs_browser
 def test_markup_in_documents_is_text(browser: Any, url: str) -> None:
-    browser.get(url)
-    attack = "<img src=x onerror='document.title=1'> The boat <b>leaves</b> at noon."
+    show_example(browser, url)
+    attack = "The boat <b>leaves</b> at noon, says <img src=x onerror='document.title=1'> the captain."
     browser.execute_script("document.getElementById('documents').value = arguments[0]", attack)
+    find(browser, "#query")[0].clear()
     find(browser, "#query")[0].send_keys("When does it leave?" + Keys.ENTER)
-    wait(lambda: find(browser, "#shown .unit"))
-    assert find(browser, "#shown img, #shown b") == []
+    wait(lambda: "of 1 document" in read(browser, "#summary")[0])
+    assert attack in find(browser, "#shown")[0].text
+    assert find(browser, "#shown img, #right img, .words b") == []
     assert browser.title == "tersely playground"
 
 
-@needs_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1000])
-def test_everybody_can_use_it(browser: Any, url: str, scheme: str, width: int) -> None:
-    axe_selenium = pytest.importorskip("axe_selenium_python")
+@pytest.fixture(params=[(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")], ids=str)
+def screen(browser: Any, request: pytest.FixtureRequest) -> Iterator[int]:
+    """The width of the browser's screen, in a colour scheme."""
+    width, scheme = request.param
     feature = {"name": "prefers-color-scheme", "value": scheme}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    show_example(browser, url)
+    yield width
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def check_accessibility(browser: Any, width: int) -> None:
+    """Check the page as it is shown with axe, and that it is not wider than the screen."""
+    axe_selenium = pytest.importorskip("axe_selenium_python")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     axe = axe_selenium.Axe(browser)
     axe.inject()
-    serious = [v for v in axe.run()["violations"] if v["impact"] in ("serious", "critical")]
-    assert serious == []
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert axe.run()["violations"] == []
+
+
+@needs_browser
+def test_everybody_can_use_it(browser: Any, url: str, screen: int) -> None:
+    show_example(browser, url)
+    check_accessibility(browser, screen)
+    find(browser, "#edit")[0].click()
+    for details in find(browser, ".code summary"):
+        details.click()
+    check_accessibility(browser, screen)
+
+
+@needs_browser
+def test_everybody_can_read_the_page_of_a_result(
+    browser: Any, bundled: Compressor, screen: int, tmp_path: Path
+) -> None:
+    documents = [("Keys", "# House\n\nAda holds the key. The roof is new."), (None, '{"key": {"at": "pot"}}')]
+    result = bundled.compress("Who holds the key?", [text for _, text in documents], rate=0.5)
+    page = tmp_path / "view.html"
+    page.write_text(make_page(result.to_dict(), "Who holds the key?", documents), encoding="utf-8")
+    browser.get(page.as_uri())
+    assert "Ada holds the key." in find(browser, ".result")[0].text
+    check_accessibility(browser, screen)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tersely import Compression, Compressor, PreparedDocument
 from tersely.adapters import PREPARED_KEY
-from tests.integrations.frameworks import LangChain, LlamaIndex, Passage
+from tests.integrations.frameworks import Haystack, LangChain, LlamaIndex, Passage
 from tests.integrations.samples import ANSWER, HARBOUR, MUSEUM, QUESTION
 
 PASSAGES = [
@@ -32,8 +34,10 @@ def watching() -> Watching:
     return Watching()
 
 
-def prepare(framework: LangChain | LlamaIndex, compressor: Compressor) -> list[Any]:
-    documents = [framework.wrap(passage) for passage in PASSAGES]
+def prepare(
+    framework: LangChain | LlamaIndex, compressor: Compressor, passages: Sequence[Passage] = PASSAGES
+) -> list[Any]:
+    documents = [framework.wrap(passage) for passage in passages]
     if isinstance(framework, LangChain):
         preparer = pytest.importorskip("tersely_langchain").TerselyPreparer(compressor)
         return preparer.transform_documents(documents)
@@ -55,7 +59,8 @@ def test_prepared_documents_give_the_same(kind: type[LangChain | LlamaIndex], wa
     assert watching.prepared == [False, False]
     own, other = (framework.read(document).metadata for document in (kept, same))
     # Prepared vectors are rounded, so the scores differ a little.
-    assert own["tersely"].pop("relevance") == pytest.approx(other["tersely"].pop("relevance"), abs=0.05)
+    for name in ("relevance", "answerable"):
+        assert own["tersely"].pop(name) == pytest.approx(other["tersely"].pop(name), abs=0.05)
     assert own == other, "prepared data is left out"
 
 
@@ -74,6 +79,7 @@ def test_a_preparer_works_in_an_ingestion_pipeline(watching: Watching) -> None:
     preparer = pytest.importorskip("tersely_llamaindex").TerselyPreparer(compressor=watching)
     documents = [framework.schema.Document(text=passage.text) for passage in PASSAGES]
     nodes = ingestion.IngestionPipeline(transformations=[splitter, preparer]).run(documents=documents)
+    assert len(nodes) == len(PASSAGES)
     assert all(PREPARED_KEY in node.metadata for node in nodes)
 
 
@@ -111,10 +117,22 @@ def test_one_warning_counts_the_documents_of_another_preparer(
     assert record.getMessage().startswith("2 of 2 documents")
 
 
-@pytest.mark.parametrize("kind", [LangChain, LlamaIndex])
+@pytest.mark.parametrize("kind", [LangChain, LlamaIndex, Haystack])
 def test_the_note_says_whether_the_best_unit_fits(kind: type[Any], watching: Watching) -> None:
     framework = kind()
     passages = [framework.wrap(Passage("m", f"{MUSEUM} It is red. It is old.", {}))]
+    model = {} if kind is Haystack else {"compressor": watching}
     for budget, fits in ((4, False), (8, True)):
-        kept = framework.run(framework.make(watching, budget=budget), passages, QUESTION)
-        assert {framework.read(one).metadata["tersely"]["best_fits"] for one in kept} == {fits}
+        kept = framework.run(framework.make(**model, budget=budget), passages, QUESTION)
+        notes = [framework.read(one).metadata["tersely"] for one in kept]
+        assert {note["best_fits"] for note in notes} == {fits}
+        assert all(0 <= note["answerable"] <= 1 for note in notes)
+
+
+def test_prepared_data_takes_little_room(watching: Watching) -> None:
+    """Less than base64 of the bytes would, in the JSON of a store."""
+    framework = LangChain()
+    text = " ".join(f"{MUSEUM} {HARBOUR} Lamp {number} is lit." for number in range(20))
+    (document,) = prepare(framework, watching, [Passage("m", text, {})])
+    plain = base64.b64encode(watching.prepare([text])[0].to_bytes())
+    assert len(json.dumps(document.metadata[PREPARED_KEY])) < 0.85 * len(plain)

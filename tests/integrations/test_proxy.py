@@ -301,7 +301,7 @@ def test_the_proxy_remembers_a_limited_number_of_texts(most: int, monkeypatch: p
     ids: list[str] = []
     for turns in range(1, 6):
         ids.append(receipts.keep(rewriter.rewrite(agent_turn(turns), read_chat)))
-        kept = rewriter._decisions.values()
+        kept = [one for _, one in rewriter._decisions._kept.values()]
         assert sum(len(one.original) + len(one.text) for one in kept) <= most
     assert len(set(ids)) == len(ids)
     assert all(len(bytes.fromhex(key)) == 16 for key in ids)

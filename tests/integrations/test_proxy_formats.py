@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tersely import Compressor
 from tersely.adapters import ToolLimits
-from tersely_proxy.formats import Block, read_batch, read_chat, read_messages, read_responses
+from tersely_http import recent
+from tersely_proxy.formats import READERS, Block, read_batch, read_chat, read_messages, read_responses
 from tersely_proxy.json_strings import replace_strings
 from tersely_proxy.rewriting import CompressionFailedError, Rewriter
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
@@ -121,6 +122,66 @@ def test_the_requests_of_a_batch_are_read_one_by_one() -> None:
     assert blocks[0].place == ("requests", 1, "params", "messages", 2, "content", 0, "content")
 
 
+GEMINI_TURNS = [
+    {"role": "user", "parts": [{"text": "Who?"}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "search", "args": {"q": "key"}}}]},
+    {
+        "role": "user",
+        "parts": [
+            {"functionResponse": {"name": "search", "response": {"output": "r1", "n": 5, "error": "e"}}}
+        ],
+    },
+]
+CONVERSE = [
+    {"role": "user", "content": [{"text": "Who?"}]},
+    {
+        "role": "assistant",
+        "content": [{"toolUse": {"toolUseId": "t", "name": "search", "input": {"q": "key"}}}],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"toolResult": {"toolUseId": "t", "content": [{"json": {}}, {"text": "r1"}]}},
+            {"toolResult": {"toolUseId": "t", "content": [{"text": "e"}], "status": "error"}},
+        ],
+    },
+]
+OLLAMA = [
+    {"role": "user", "content": "Who?"},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"function": {"name": "search", "arguments": {"q": "key"}}}],
+    },
+    {"role": "tool", "content": "r1", "tool_name": "search"},
+]
+RESPONSE = ("parts", 0, "functionResponse", "response", "output")
+
+
+@pytest.mark.parametrize(
+    ("end", "body", "place"),
+    [
+        (":generateContent", {"contents": GEMINI_TURNS}, ("contents", 2, *RESPONSE)),
+        (":countTokens", {"contents": GEMINI_TURNS}, ("contents", 2, *RESPONSE)),
+        (
+            ":countTokens",
+            {"generateContentRequest": {"contents": GEMINI_TURNS}},
+            ("generateContentRequest", "contents", 2, *RESPONSE),
+        ),
+        (
+            "/converse",
+            {"messages": CONVERSE},
+            ("messages", 2, "content", 0, "toolResult", "content", 1, "text"),
+        ),
+        ("/api/chat", {"messages": OLLAMA}, ("messages", 2, "content")),
+    ],
+)
+def test_results_of_other_interfaces_are_found(end: str, body: Any, place: Any) -> None:
+    (block,) = READERS[end](body)
+    assert (block.place, block.text, block.tool) == (place, "r1", "search")
+    assert block.query == '{"q": "key"} Who?'
+
+
 def test_documents_without_citations_are_context() -> None:
     source = {"type": "text", "media_type": "text/plain", "data": "A page."}
     content = [
@@ -215,6 +276,31 @@ def test_what_was_sent_whole_stays_whole() -> None:
     assert rewriter.leave(agent_turn(2), read_chat).body == agent_turn(2)
     later = rewriter.rewrite(agent_turn(3), read_chat)
     assert [change.place for change in later.changes] == [("messages", 6, "content")]
+
+
+def test_what_was_sent_whole_is_forgotten_when_nobody_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
+    rewriter.leave(agent_turn(1), read_chat)
+    assert not rewriter.rewrite(agent_turn(1), read_chat).changes
+    monkeypatch.setattr(recent, "MAX_AGE_S", -1.0)
+    assert rewriter.rewrite(agent_turn(1), read_chat).changes
+
+
+def test_signed_blocks_and_compactions_keep_every_byte() -> None:
+    page, signature = make_page("room", KEY_ANSWER), "EqQBCgIYAh\\u002bw/=="
+    body = (
+        '{"model":"m","context_management":{"edits":[{"type":"compact-2026-09-04", "x" : 1.0}]}, "messages":['
+        '{"role":"user","content":%s},{"role":"assistant","content":[{"type":"compaction","content":"a  b",'
+        '"encrypted":"%s"},{"type":"thinking","thinking":"Caf\\u00e9","signature":"%s"},'
+        '{"type":"redacted_thinking","data":"%s"},{"type":"tool_use","id":"t","name":"search","input":{ }}]},'
+        '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":%s}]}]}'
+    )
+    parts = json.dumps(KEY_QUESTION), signature, signature, signature
+    rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
+    sent = rewriter.rewrite((body % (*parts, json.dumps(page))).encode(), read_messages).body.decode()
+    short = json.loads(sent)["messages"][2]["content"][0]["content"]
+    assert short.startswith("[shortened from ")
+    assert sent == body % (*parts, json.dumps(short))
 
 
 def test_a_failing_model_shortens_nothing() -> None:

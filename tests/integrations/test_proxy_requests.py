@@ -76,8 +76,23 @@ def test_other_zipped_bodies_are_passed_on(
 
 
 def test_a_header_says_that_a_request_is_passed_on(upstream: Upstream, proxy: str) -> None:
-    for target in ("/v1beta/models/gemini-3:generateContent", "/api/chat", "/model/x/converse", "/v1/files"):
+    for target in ("/v1/files", "/v1/batches", "/v1beta/models/m:batchGenerateContent", "/api/generate"):
         assert post(proxy, b"{}", target).headers["x-tersely-status"] == "forwarded"
+    signed = post(proxy, b"{}", "/model/x/converse", authorization="AWS4-HMAC-SHA256 Credential=x")
+    assert signed.headers["x-tersely-status"] == "forwarded"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/v1beta/models/gemini-3:streamGenerateContent?alt=sse",
+        "/api/chat",
+        "/model/a%3A0/converse",
+        "/model/a/invoke",
+    ],
+)
+def test_requests_of_other_interfaces_are_read(upstream: Upstream, proxy: str, target: str) -> None:
+    assert post(proxy, b"{}", target).headers["x-tersely-status"] == "unchanged"
 
 
 def test_a_file_to_be_edited_stays_unless_its_tool_has_a_limit(upstream: Upstream) -> None:

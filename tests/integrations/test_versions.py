@@ -68,7 +68,7 @@ def test_every_adapter_checks_its_framework_first(monkeypatch: pytest.MonkeyPatc
     name, low, high = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+),<([\d.]+)", specification).groups()
     assert str(refused.value) == (
         f"{name} 0.0.1 is installed, and tersely needs {low} or newer, below {high}: "
-        f"pip install 'tersely[{extra}]'"
+        f"pip install '.[{extra}]' in a clone of tersely"
     ), "the range of the extra"
 
 

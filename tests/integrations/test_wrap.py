@@ -17,7 +17,7 @@ pytest.importorskip("prometheus_client")
 
 from tersely.cli import main
 from tersely_ledger import Ledger
-from tersely_proxy.wrapping import ANTHROPIC, OPENAI, REFUSED, _prepare
+from tersely_proxy.wrapping import ANTHROPIC, GEMINI, OPENAI, REFUSED, _prepare
 from tests.integrations.providers import Provider
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.servers import COMMAND, serve_app
@@ -155,6 +155,8 @@ def test_each_agent_is_told_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.example:3128")
     command, _ = _prepare("codex", ["codex", "exec", "Hello"], {OPENAI: urls[OPENAI]})
     assert command == ["codex", "-c", 'openai_base_url="http://127.0.0.1:1"', "exec", "Hello"]
+    _, environment = _prepare("gemini", ["gemini"], {GEMINI: "http://127.0.0.1:3"})
+    assert environment["GOOGLE_GEMINI_BASE_URL"] == "http://127.0.0.1:3"
     command, environment = _prepare("opencode", ["opencode"], urls)
     assert command == ["opencode"]
     assert json.loads(environment["OPENCODE_CONFIG_CONTENT"]) == {

@@ -81,7 +81,7 @@ def test_the_fusion_layer_was_fitted_for_these_features() -> None:
     assert np.abs(fusion.attention.weights["out"]).max() > 0
 
 
-def test_the_vocabulary_has_the_special_tokens_and_a_frequency_for_every_token() -> None:
+def test_vocabulary_has_special_tokens_and_all_frequencies() -> None:
     tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
     config = LayoutConfig.from_dict(CONFIG["layout"])
     special = [config.pad_id, config.cls_id, config.sep_id, config.sen_id, config.doc_id]
@@ -174,7 +174,7 @@ def test_one_and_two_threads_agree(session: EncoderSession, windows: list[Window
     np.testing.assert_allclose(flat(run(two, windows)), flat(run(session, windows)), atol=1e-4)
 
 
-def test_the_bundled_calibration_promises_a_recall_of_up_to_99_percent() -> None:
+def test_bundled_calibration_promises_up_to_99_percent() -> None:
     calibration = read_calibration(load_artifact(MODEL))
     assert calibration is not None
     assert sum(calibration.questions.values()) == len(calibration.scores) >= 500

@@ -35,7 +35,7 @@ def embedder() -> SentenceEmbedder:
     return SentenceEmbedder(threads=2)
 
 
-def test_vectors_have_length_one_and_do_not_depend_on_their_neighbours(embedder: SentenceEmbedder) -> None:
+def test_vectors_have_length_one_in_any_batch(embedder: SentenceEmbedder) -> None:
     texts = [*QUERIES, "", "word " * 1000, "Ärger mit \ud800 Zeichen 漢字"]
     vectors = embedder.embed(texts)
     assert vectors.shape == (len(texts), embedder.dimension)

@@ -40,13 +40,17 @@ class BrokenScorer:
 
 
 class HeldScorer(FakeScorer):
-    """Waits until it may go on."""
+    """Waits until it may go on. `waiting` holds the questions of the calls that wait."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()
+        self.waiting: list[str] = []
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        assert self.go_on.wait(60)
+        self.waiting.append(query)
+        went_on = self.go_on.wait(60)
+        self.waiting.remove(query)
+        assert went_on
         return super().score(query, documents)
 
 

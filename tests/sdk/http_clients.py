@@ -14,7 +14,7 @@ ASK = [{"role": "user", "content": "Which day?"}]
 DOCS = [Document("Thursday."), Document("Friday.")]
 
 Open = Callable[..., Callable[[], object]]
-"""From an address and options to a function that calls the server."""
+"""Returns a function that calls the server, for an address and options."""
 
 
 def open_chat(url: str, **options: Any) -> Callable[[], object]:

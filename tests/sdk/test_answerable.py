@@ -51,10 +51,10 @@ def test_both_promises_hold_for_exchangeable_questions(share: float) -> None:
     promised: list[float] = []
     for _ in range(1500):
         answered, unanswered = draw.beta(3, 2, 41), draw.beta(2, 3, 41)
-        promise = make_answerability(answered[1:].tolist(), unanswered[1:].tolist()).promise(share)
-        passed.append(answered[0] >= promise.least)
-        refused.append(unanswered[0] < promise.least)
-        promised.append(promise.refused)
+        abstention = make_answerability(answered[1:].tolist(), unanswered[1:].tolist()).make_abstention(share)
+        passed.append(answered[0] >= abstention.least)
+        refused.append(unanswered[0] < abstention.least)
+        promised.append(abstention.refused)
     error = 3 / np.sqrt(len(passed)) / 2
     assert np.mean(passed) >= share - error
     assert np.mean(refused) >= np.mean(promised) - error
@@ -95,7 +95,7 @@ def test_a_question_with_an_answer_gets_through() -> None:
 
 def test_an_abstention_keeps_no_recall() -> None:
     scorer = JudgingScorer(0.2)
-    scorer.calibration = Calibration((0.2,) * 30)  # pyright: ignore[reportAttributeAccessIssue]
+    scorer.calibration = Calibration((0.2,) * 30)
     assert compress(scorer, abstain=0.9, recall=0.9).recall_met is False
 
 
@@ -134,10 +134,10 @@ def test_own_questions_replace_the_promise_and_widen_the_bound() -> None:
     answered = [Judgement(p, 3.0) for p in np.linspace(0.7, 0.9, 30)]
     unanswered = [Judgement(p, 1.0) for p in np.linspace(0.1, 0.3, 30)]
     own = JudgingScorer.answerability.calibrate(answered, unanswered, {"own": 30})
-    assert own.promise(0.9).least >= 0.7
-    assert own.promise(0.9).refused > 0.95
+    assert own.make_abstention(0.9).least >= 0.7
+    assert own.make_abstention(0.9).refused > 0.95
     assert own.reference.bound == pytest.approx(6.0)
-    assert own.calibrate(answered, [], {}).promise(0.9).refused == 0.0
+    assert own.calibrate(answered, [], {}).make_abstention(0.9).refused == 0.0
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ def test_a_file_that_the_manifest_does_not_list_has_no_path(folder: Path) -> Non
         artifact.file("calibration.json")
 
 
-def test_a_missing_training_file_is_fine_and_a_damaged_one_is_not(folder: Path) -> None:
+def test_missing_training_file_is_fine_but_damaged_is_not(folder: Path) -> None:
     weights = folder / "adapter_model.safetensors"
     weights.write_bytes(b"weights")
     write_manifest(folder, training_files=[weights.name])

@@ -15,7 +15,7 @@ import pytest
 
 from tersely import CompressionOptions, Compressor, Document, TerselyError
 from tersely.embedding import SentenceEmbedder
-from tersely.rerank import CrossEncoder, Relevance, RerankEndpoint
+from tersely.rerank import CrossEncoder, DecisionEndpoint, Relevance, RerankEndpoint
 from tersely.runtime import http
 from tersely_agents.agent import (
     Agent,
@@ -119,6 +119,11 @@ CASES = {
     "RerankEndpoint": Case(
         RerankEndpoint,
         {"url": "http://127.0.0.1:9/rerank", "retries": 0, "timeout_s": 2.0},
+        lambda reranker: reranker.rank("bridge", [Document("One.")]),
+    ),
+    "DecisionEndpoint": Case(
+        DecisionEndpoint,
+        {"url": "http://127.0.0.1:9/v1/systemone", "retries": 0, "timeout_s": 2.0},
         lambda reranker: reranker.rank("bridge", [Document("One.")]),
     ),
     "OpenAIChat": Case(

@@ -188,7 +188,7 @@ def test_numbers_of_numpy_are_numbers_of_a_lesson() -> None:
     own = bank()
     lesson = Experience(**{**LESSON, "success": np.bool_(True)}, uses=np.int64(3), wins=np.int64(1))
     added = own.add(lesson)
-    own.record_use([added.id], np.bool_(True))  # pyright: ignore[reportArgumentType]
+    own.record_use([added.id], np.bool_(True))
     assert json.loads(json.dumps(own.get(added.id).to_dict()))["wins"] == 2
 
 
@@ -198,12 +198,12 @@ def test_a_pin_that_was_refused_leaves_a_session_that_opens(tmp_path: Path) -> N
     own = memory(store=kept)
     for key in ((1,), None, 5):
         with pytest.raises(InvalidInputError):
-            own.pin(key, "text")  # pyright: ignore[reportArgumentType]
+            own.pin(key, "text")
     assert AgentMemory(limit=600, compressor=COMPRESSOR, store=kept).transcript.pins == {}
 
 
-def test_an_async_call_with_no_model_is_refused_before_it_is_needed() -> None:
+def test_async_call_without_a_model_is_refused_early() -> None:
     import asyncio
 
     with pytest.raises(InvalidInputError, match=r"The model is a str\. Pass a model of tersely_agents\.chat"):
-        asyncio.run(memory().aprepare("gpt"))  # pyright: ignore[reportArgumentType]
+        asyncio.run(memory().aprepare("gpt"))

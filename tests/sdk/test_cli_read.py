@@ -15,7 +15,7 @@ from tersely.types import Document
 
 def open_file(content: str | bytes, name: str) -> io.BytesIO:
     file = io.BytesIO(content.encode() if isinstance(content, str) else content)
-    file.name = name  # type: ignore[attr-defined]
+    file.name = name
     return file
 
 
@@ -44,7 +44,7 @@ def open_file(content: str | bytes, name: str) -> io.BytesIO:
 def test_a_file_is_text_or_json_lines(
     name: str, form: Any, content: str | bytes, documents: list[Document]
 ) -> None:
-    assert read_documents([open_file(content, name)], form) == documents
+    assert read_documents(open_file(content, name), form) == documents
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_a_file_is_text_or_json_lines(
     ],
     ids=["documents", "other JSON", "deep JSON"],
 )
-def test_standard_input_is_text_unless_it_starts_with_a_document(
+def test_stdin_is_text_unless_it_starts_with_a_document(
     monkeypatch: pytest.MonkeyPatch, content: str, documents: list[Document]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
-    assert read_documents([sys.stdin.buffer], "auto") == documents
+    assert read_documents(sys.stdin.buffer, "auto") == documents
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_standard_input_is_text_unless_it_starts_with_a_document(
 )
 def test_a_bad_line_is_refused_with_its_number(line: str, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
-        read_documents([open_file(f'{{"text": "good"}}\n{line}\n', "docs.jsonl")], "auto")
+        read_documents(open_file(f'{{"text": "good"}}\n{line}\n', "docs.jsonl"), "auto")
     assert message in str(error.value)
 
 
@@ -94,7 +94,7 @@ def test_a_bad_line_is_refused_with_its_number(line: str, message: str) -> None:
 )
 def test_a_file_without_text_is_refused(content: bytes, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
-        read_documents([open_file(content, "file.txt")], "auto")
+        read_documents(open_file(content, "file.txt"), "auto")
     assert message in str(error.value)
 
 

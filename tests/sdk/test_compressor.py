@@ -57,6 +57,8 @@ def test_the_answer_is_kept_with_its_title_and_receipt(compressor: Compressor) -
 
 def test_without_a_limit_the_threshold_decides(compressor: Compressor) -> None:
     result = compressor.compress(QUERY, DOCS)
+    assert result.kept
+    assert result.dropped
     assert all(span.score >= FakeScorer.threshold for span in result.kept)
     assert all(span.score < FakeScorer.threshold and span.reason == "threshold" for span in result.dropped)
 
@@ -176,7 +178,7 @@ def test_a_length_price_weighs_a_score_against_its_tokens(length_price: float, k
     assert Compressor(scorer, token_counter=count_words).compress("?", [text], budget=13).text == kept
 
 
-def test_packing_scores_decide_under_a_limit_and_scores_elsewhere() -> None:
+def test_packing_scores_decide_only_under_a_limit() -> None:
     text = "One stands first. Two comes after. Three is apart."
     scores = DocumentScores(0.9, np.array([0.9, 0.1, 0.3]), np.array([0.9, 0.4, 0.3]))
     compressor = Compressor(FixedScorer(scores), token_counter=count_words)
@@ -256,7 +258,7 @@ def test_a_scorer_that_lacks_a_number_is_refused() -> None:
             return []
 
     with pytest.raises(InvalidInputError, match=r"The model is a Scorer\. .* threshold and length_price"):
-        Compressor(Scorer())  # pyright: ignore[reportArgumentType]
+        Compressor(Scorer())
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, None, True])

@@ -45,7 +45,7 @@ CONTENT: Prefer archives.
 MIXED = GROUP.replace("place.", "place.\nOUTCOME: success").replace(
     "archives.", "archives.\n**OUTCOME:** Failure, twice."
 )
-"""The answer for attempts of which some succeeded."""
+"""The answer for attempts if some of them succeeded."""
 
 
 def test_an_attempt_is_condensed_to_json() -> None:
@@ -57,7 +57,7 @@ def test_an_attempt_is_condensed_to_json() -> None:
     assert "tool: Ann built it." in prompt
 
 
-def test_the_model_reads_only_the_relevant_part_of_a_long_attempt() -> None:
+def test_model_reads_only_the_relevant_part_of_an_attempt() -> None:
     noise = "The page lists opening hours, prices and the way to the car park. " * 40
     pages = [{"role": "tool", "tool_call_id": "c", "content": f"Page {i}. {noise}"} for i in range(8)]
     answer = {"role": "tool", "tool_call_id": "c", "content": "The tower was built by Ann Trevose in 1861."}
@@ -94,7 +94,7 @@ def test_lessons_of_a_mixed_group_have_outcomes_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(("reward", "success"), [(1.0, True), (0.0, False)])
-def test_lessons_of_a_unanimous_group_have_the_outcome_of_its_attempts(reward: float, success: bool) -> None:
+def test_lessons_of_a_unanimous_group_share_its_outcome(reward: float, success: bool) -> None:
     model = ScriptedChat([CONDENSED, CONDENSED, GROUP])
     experiences = extract(model, "Who?", [Attempt(LOG, reward)] * 2)
     assert [e.success for e in experiences] == [success, success]
@@ -103,7 +103,7 @@ def test_lessons_of_a_unanimous_group_have_the_outcome_of_its_attempts(reward: f
     assert "OUTCOME" not in prompt, "a question whose answer is known confuses small models"
 
 
-def test_condensed_steps_keep_how_pages_were_chosen_and_what_was_found() -> None:
+def test_condensed_steps_keep_choices_and_findings() -> None:
     """Evolving, appendix B.1."""
     step = {
         "intent": "find the builder",
@@ -129,7 +129,7 @@ def test_condensed_steps_keep_how_pages_were_chosen_and_what_was_found() -> None
         ("".join(GROUP.replace("1", str(i)) for i in range(3)), "6 experiences"),
     ],
 )
-def test_the_model_answers_again_once_if_its_answer_cannot_be_read(bad: str, problem: str) -> None:
+def test_model_answers_once_more_if_unreadable(bad: str, problem: str) -> None:
     model = ScriptedChat([CONDENSED, bad, GROUP])
     assert len(extract(model, "Who?", [Attempt(LOG, 1.0)])) == 2
     assert problem in model.requests[2][0][-1]["content"]

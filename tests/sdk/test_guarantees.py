@@ -77,7 +77,7 @@ compressors = st.sampled_from(COMPRESSORS)
 
 
 @given(compressors, queries, documents, limits, other_options)
-def test_1_the_text_is_made_of_exact_pieces_and_the_receipt_covers_every_unit(
+def test_1_text_is_exact_pieces_and_the_receipt_is_complete(
     compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
     result = compressor.compress(query, docs, **limit, **other)
@@ -87,7 +87,7 @@ def test_1_the_text_is_made_of_exact_pieces_and_the_receipt_covers_every_unit(
 
 
 @given(compressors, queries, documents, limits, other_options)
-def test_2_the_text_is_never_over_the_limit_and_never_longer_than_the_input(
+def test_2_text_never_exceeds_the_limit_or_the_input(
     compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
     result = compressor.compress(query, docs, **limit, **other)
@@ -104,7 +104,7 @@ def test_2_the_text_is_never_over_the_limit_and_never_longer_than_the_input(
     title=st.none() | st.just("Lights by the sea"),
     limit=st.integers(1, 60),
 )
-def test_2_what_is_kept_scores_at_least_as_much_as_the_best_sentence_that_fits(
+def test_2_kept_scores_reach_that_of_the_best_unit_that_fits(
     words: list[list[str]], scores: random.Random, title: str | None, limit: int
 ) -> None:
     sentences = [f"{' '.join(own).capitalize()} {number}." for number, own in enumerate(words)]
@@ -125,7 +125,7 @@ def test_2_what_is_kept_scores_at_least_as_much_as_the_best_sentence_that_fits(
 
 
 @given(queries, documents, documents, limits, other_options)
-def test_3_the_same_input_gives_the_same_output_in_any_batch_and_any_thread(
+def test_3_same_input_gives_same_output_in_batches_and_threads(
     query: str, docs: list[Document], other_docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
     compressor = COMPRESSORS[0]
@@ -138,7 +138,7 @@ def test_3_the_same_input_gives_the_same_output_in_any_batch_and_any_thread(
 
 
 @given(queries, documents, other_options)
-def test_4_without_a_limit_a_failing_model_gives_everything_back(
+def test_4_failing_model_without_a_limit_returns_everything(
     query: str, docs: list[Document], other: dict[str, Any]
 ) -> None:
     result = Compressor(BrokenScorer(RuntimeError("broken"))).compress(query, docs, **other)
@@ -176,7 +176,7 @@ def test_5_and_6_units_are_whole_or_truncated_blocks(
 
 
 @given(compressors, st.lists(structures, min_size=1, max_size=3), limits, other_options)
-def test_5_a_block_is_cut_only_if_it_is_large_or_exceeds_the_limit(
+def test_5_block_is_cut_only_if_large_or_over_the_limit(
     compressor: Compressor, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
     result = compressor.compress("When was the red light 7 built?", docs, **limit, **other)

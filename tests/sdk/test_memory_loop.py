@@ -82,7 +82,7 @@ def test_held_messages_that_cannot_fit_leave_a_receipt() -> None:
     assert any(facts(1, 40) in text for text in texts)
 
 
-def test_a_call_that_follows_a_full_context_is_kept_with_its_result() -> None:
+def test_call_after_a_full_context_keeps_its_result() -> None:
     memory = make_memory(500)
     number = fill(memory)
     memory.append(call(number, "open"))

@@ -109,7 +109,7 @@ def test_notes_of_a_caller_say_that_nothing_was_taken_out() -> None:
     assert "taken out" not in text
 
 
-def test_after_a_reset_the_roles_alternate_as_strict_templates_want() -> None:
+def test_roles_alternate_after_a_reset() -> None:
     memory = AgentMemory(
         [SYSTEM, TASK, {"role": "user", "content": "In stone."}], limit=900, compressor=COMPRESSOR
     )
@@ -128,7 +128,7 @@ def test_after_a_reset_the_roles_alternate_as_strict_templates_want() -> None:
     assert memory.transcript.resets > 1
 
 
-def test_what_the_user_adds_to_the_notes_leaves_the_bytes_before_it() -> None:
+def test_user_text_after_notes_leaves_the_bytes_before_it() -> None:
     memory = make_memory()
     fill(memory)
     memory.reset("Two towers.")

@@ -25,7 +25,7 @@ def key_of(message: Any) -> str:
 
 
 @pytest.mark.parametrize("answered", [0, 1])
-def test_a_step_with_unanswered_calls_may_be_longer_than_the_limit(answered: int) -> None:
+def test_step_with_unanswered_calls_may_exceed_the_limit(answered: int) -> None:
     store = MemoryStore(":memory:")
     memory = make_memory(store=store)
     calls = {**call(0), "tool_calls": [call(i)["tool_calls"][0] for i in range(3)]}
@@ -39,7 +39,7 @@ def test_a_step_with_unanswered_calls_may_be_longer_than_the_limit(answered: int
     check_context(again.prepare(None), again)
 
 
-def test_a_session_opens_with_a_lower_limit_and_is_shortened_at_the_next_reset() -> None:
+def test_session_opened_with_a_lower_limit_shrinks_at_a_reset() -> None:
     store = MemoryStore(":memory:")
     memory = make_memory(4000, store=store)
     for number in range(8):
@@ -59,7 +59,7 @@ def test_a_session_opens_with_a_lower_limit_and_is_shortened_at_the_next_reset()
     assert open_again(store).transcript == again.transcript
 
 
-def test_old_notes_and_a_long_task_are_shortened_for_a_lower_limit() -> None:
+def test_lower_limit_shortens_old_notes_and_a_long_task() -> None:
     store = MemoryStore(":memory:")
     task = {"role": "user", "content": "Which one was first? " + facts(5, 60)}
     memory = AgentMemory([SYSTEM, task], limit=8000, store=store, compressor=COMPRESSOR)
@@ -73,7 +73,7 @@ def test_old_notes_and_a_long_task_are_shortened_for_a_lower_limit() -> None:
     assert AgentMemory([SYSTEM, task], limit=600, store=store).transcript == again.transcript
 
 
-def test_pins_that_a_lower_limit_has_no_room_for_name_the_least_limit() -> None:
+def test_pins_without_room_name_the_smallest_limit() -> None:
     store = MemoryStore(":memory:")
     make_memory(4000, store=store).pin("plan", "word " * 500)
     with pytest.raises(InvalidInputError, match="system messages and the pins") as refused:
@@ -84,7 +84,7 @@ def test_pins_that_a_lower_limit_has_no_room_for_name_the_least_limit() -> None:
         open_again(store, limit=int(least * 0.95))
 
 
-def test_a_first_message_longer_than_the_limit_is_shortened_and_can_be_opened() -> None:
+def test_too_long_first_message_is_shortened_and_can_be_opened() -> None:
     store = MemoryStore(":memory:")
     text = f"{facts(1, 100)} What did Ada Penrose hold? {facts(2, 100)}"
     first = [SYSTEM, {"role": "user", "content": text}]

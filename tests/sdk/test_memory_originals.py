@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely_agents.memory.shortening import Shortener, Shown, recognise
+from tersely_agents.memory.shortening import ContextMessage, Shortener, recognise
 from tests.sdk.conversations import COMPRESSOR, call, facts, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE, count_tokens
 
@@ -15,7 +15,7 @@ SHORTENER = Shortener(COMPRESSOR, count_tokens)
 
 def shorten_page() -> tuple[str, str]:
     """The page, shortened, and the id of the original."""
-    shown, ((key, _),) = SHORTENER.shorten(Shown({"role": "tool", "content": PAGE}), 80, "stone")
+    shown, ((key, _),) = SHORTENER.shorten(ContextMessage({"role": "tool", "content": PAGE}), 80, "stone")
     return shown.message["content"], key
 
 
@@ -33,7 +33,7 @@ def test_a_shortened_text_that_comes_in_again_keeps_its_id() -> None:
     assert memory.original(key) == PAGE
 
 
-def test_a_text_that_only_looks_shortened_has_an_original_of_its_own() -> None:
+def test_text_that_looks_shortened_has_its_own_original() -> None:
     memory = make_memory(compress_over=80)
     memory.append(call(0), result(0, PAGE))
     (key,) = REFERENCE.findall(memory.transcript.messages[-1]["content"])
@@ -45,7 +45,7 @@ def test_a_text_that_only_looks_shortened_has_an_original_of_its_own() -> None:
 
 
 @given(st.lists(st.sampled_from(PAGE.split()[:30])), st.sampled_from([" ", "\n", " […] ", "…"]))
-def test_only_words_of_the_original_in_their_order_are_recognised(words: list[str], between: str) -> None:
+def test_only_ordered_words_of_the_original_are_recognised(words: list[str], between: str) -> None:
     text, key = shorten_page()
     head = text.split("\n")[0]
     message = {"role": "tool", "content": f"{head}\n{between.join(words)}"}

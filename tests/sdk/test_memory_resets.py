@@ -1,4 +1,4 @@
-"""When a context is full, and how it is summarised and reset."""
+"""Full contexts: how they are summarised and reset."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.sdk.conversations import (
 from tests.sdk.fakes import BrokenScorer
 
 
-def test_at_the_limit_the_last_step_is_held_back_and_the_model_is_asked_for_notes() -> None:
+def test_step_at_the_limit_is_held_back_and_notes_are_requested() -> None:
     memory = make_memory()
     number = fill(memory)
     held = [call(number - 1), result(number - 1, facts(number - 1))]
@@ -85,7 +85,7 @@ def test_a_second_reset_replaces_the_first_notes() -> None:
 @pytest.mark.parametrize(
     "answer", ["", "<think>Hm.</think>", ChatError("down")], ids=["empty", "thought", "down"]
 )
-def test_without_a_summary_of_the_model_the_notes_are_sentences_of_the_transcript(answer: Any) -> None:
+def test_notes_without_a_summary_quote_the_transcript(answer: Any) -> None:
     memory = make_memory()
     fill(memory)
     notes = memory.prepare(ScriptedChat([answer]))[1]["content"]
@@ -187,7 +187,7 @@ def test_a_reset_needs_all_results_and_obeys_max_summaries() -> None:
         memory.reset("More notes.")
 
 
-def test_after_a_reset_messages_of_the_user_are_one_also_behind_a_system_message() -> None:
+def test_reset_joins_user_messages_after_a_system_message() -> None:
     memory = make_memory()
     memory.append({"role": "user", "content": "Go on."})
     memory.reset("Nothing yet.")

@@ -47,7 +47,7 @@ def test_system_messages_survive_every_reset_word_for_word() -> None:
         assert all(messages.count(rule) == 1 for rule in rules)
 
 
-def test_pins_and_system_messages_may_not_exceed_half_of_the_limit() -> None:
+def test_pins_and_system_messages_take_at_most_half_the_limit() -> None:
     memory = make_memory()
     with pytest.raises(InvalidInputError, match=r"Raise the limit to \d+, or pin less"):
         memory.pin("novel", "word " * 400)
@@ -73,7 +73,7 @@ def test_a_pin_can_always_be_taken_away() -> None:
     assert list(other.transcript.pins) == ["rule"]
 
 
-def test_the_newest_message_of_the_user_survives_and_older_ones_leave_their_statements() -> None:
+def test_newest_user_message_survives_older_leave_statements() -> None:
     memory = make_memory()
     thorough = "Could you be thorough? " * 20
     memory.append({"role": "user", "content": f"Look into /data/coast.csv too. {thorough}"})
@@ -91,7 +91,7 @@ def test_the_newest_message_of_the_user_survives_and_older_ones_leave_their_stat
         fill(memory, start)
 
 
-def test_the_current_request_survives_a_reset_even_if_it_is_long() -> None:
+def test_long_current_request_survives_a_reset() -> None:
     """Too long for its share, it is shortened, and its original can be had back."""
     memory = make_memory(limit=1000)
     request = "Cancel the order 112-3456789-1234567 and pay it to a gift card. " + facts(7, 30)
@@ -109,7 +109,7 @@ def test_the_current_request_survives_a_reset_even_if_it_is_long() -> None:
 
 
 @pytest.mark.parametrize("role", ["system", "user"])
-def test_a_held_message_of_system_or_user_survives_a_reset_without_replay(role: str) -> None:
+def test_held_system_and_user_messages_survive_without_replay(role: str) -> None:
     memory = make_memory(replay=False)
     nearly_fill(memory)
     assert not memory.transcript.is_full
@@ -143,7 +143,7 @@ def test_an_identifier_too_long_does_not_push_out_the_next() -> None:
     assert "AB-12345" in str(memory.transcript.messages)
 
 
-def test_a_step_larger_than_the_limit_is_shortened_behind_the_reset() -> None:
+def test_step_larger_than_the_limit_is_shortened_after_a_reset() -> None:
     memory = make_memory()
     calls = {**call(0), "tool_calls": [call(i)["tool_calls"][0] for i in range(3)]}
     memory.append(calls, result(1, facts(1, 90)), result(0, "Short."), result(2, facts(2, 90)))
@@ -181,7 +181,7 @@ def test_a_result_stays_whole_where_shortening_gains_nothing() -> None:
     assert memory.transcript.messages[-1] == result(0, "Nothing was found there.")
 
 
-def test_large_results_are_compressed_when_they_come_in_and_can_be_opened() -> None:
+def test_large_results_are_compressed_and_can_be_opened() -> None:
     memory = make_memory(2000, compress_over=60)
     original = f"{facts(1, 30)} Cape Morrow tower came first. {facts(2, 30)}"
     memory.append(call(0, arguments='{"query": "cape morrow tower first"}'), result(0, original))

@@ -38,7 +38,7 @@ def test_notes_that_the_policy_did_not_write_are_masked() -> None:
     assert next(memory.transcript.trajectory()).mask[-1] is False
 
 
-def test_a_final_answer_that_fills_the_context_is_in_the_trajectory() -> None:
+def test_final_answer_that_fills_the_context_is_recorded() -> None:
     memory = make_memory()
     nearly_fill(memory)
     memory.append({"role": "assistant", "content": "The answer is Cape Morrow. " * 20})

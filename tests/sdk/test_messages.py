@@ -115,7 +115,7 @@ def test_what_the_task_needs_stays_whichever_result_has_it() -> None:
     assert "postcards" in str(postcards.messages)
 
 
-def test_without_a_limit_the_threshold_decides_and_a_wide_limit_changes_nothing() -> None:
+def test_threshold_decides_and_a_wide_limit_changes_nothing() -> None:
     compressor = Compressor()
     result = compressor.compress_messages(HISTORY)
     assert "Pellow Head" in result.messages[3]["content"]

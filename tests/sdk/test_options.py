@@ -165,7 +165,7 @@ def test_keyword_arguments_make_the_same_options_again() -> None:
     assert CompressionOptions(**options.arguments()) == options
 
 
-def test_the_keyword_arguments_have_the_names_and_types_of_the_options() -> None:
+def test_keyword_arguments_match_the_options() -> None:
     names = [field.name for field in OPTION_FIELDS]
     types = get_type_hints(CompressionOptions)
     assert list(get_type_hints(CompressionArguments)) == names

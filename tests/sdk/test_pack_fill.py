@@ -65,7 +65,7 @@ def test_a_good_scale_makes_the_first_guess_right() -> None:
     assert measured_sizes == [500]
 
 
-def test_a_unit_that_measures_larger_than_it_costs_leaves_room_for_a_smaller_one() -> None:
+def test_unit_larger_than_its_cost_is_replaced_by_a_smaller_one() -> None:
     ranked = rank((0.9, 9), (0.5, 4))
     sizes = {frozenset[int](): 0, frozenset({0}): 11, frozenset({1}): 4, frozenset({0, 1}): 15}
     assert sorted(fit(ranked, [0], 10, lambda positions: sizes[positions])) == [1]
@@ -109,7 +109,7 @@ def test_every_unit_that_still_fits_is_taken(
             assert measure(positions | {candidate.position}) > limit
 
 
-def test_a_small_selection_holds_at_least_half_of_the_best_possible_score() -> None:
+def test_small_selection_has_half_of_the_best_possible_score() -> None:
     # Greedy is not the knapsack optimum, but must not be far off on costs like those of sentences.
     generator = random.Random(7)
     limit = 60
@@ -125,7 +125,7 @@ def test_a_small_selection_holds_at_least_half_of_the_best_possible_score() -> N
         assert kept_score >= best_score / 2
 
 
-def test_priority_falls_with_length_up_to_that_of_a_long_sentence() -> None:
+def test_priority_falls_with_length_up_to_a_bound() -> None:
     assert priority(0.8, 16, 0.5) == 0.2
     assert priority(0.8, 64, 0.5) == priority(0.8, 5000, 0.5) == 0.1
     assert priority(0.8, 16, 0.0) == priority(0.8, 0, 0.5) == 0.8
@@ -139,7 +139,7 @@ def test_priority_falls_with_length_up_to_that_of_a_long_sentence() -> None:
         ((55, 55), [0, 1, 2, 3, 4]),  # nothing reaches it
     ],
 )
-def test_a_level_is_filled_with_good_units_to_the_top_and_with_others_to_the_bottom(
+def test_level_takes_good_units_to_the_top_others_to_the_bottom(
     bounds: tuple[int, int], units: list[int]
 ) -> None:
     good = [Candidate(0, 0, 0.9, 10), Candidate(1, 0, 0.8, 10), Candidate(2, 0, 0.7, 10)]

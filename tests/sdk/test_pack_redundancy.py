@@ -23,7 +23,7 @@ SENTENCE = "The harbour was dug in 1871 by Ada Norton."
         "The harbour was dug in 1871[3] by Ada Norton.[12]",
     ],
 )
-def test_case_space_quotes_commas_footnotes_and_an_article_make_no_difference(copy: str) -> None:
+def test_repeats_may_differ_in_case_quotes_commas_or_article(copy: str) -> None:
     assert comparable_words(copy) == comparable_words(SENTENCE) is not None
 
 
@@ -36,7 +36,7 @@ def test_case_space_quotes_commas_footnotes_and_an_article_make_no_difference(co
         ("The pilot — Ada Norton — left it.", "The pilot – Ada Norton – left it."),
     ],
 )
-def test_the_kind_of_dash_and_space_before_percent_make_no_difference(left: str, right: str) -> None:
+def test_repeats_may_differ_in_dashes_and_percent_spacing(left: str, right: str) -> None:
     assert comparable_words(left) == comparable_words(right) is not None
 
 
@@ -92,7 +92,7 @@ def test_the_limit_pays_once_for_what_is_repeated() -> None:
     assert pack(ranked, [0, 0], 100)[0] == {2, 1}
 
 
-def test_the_copy_that_fits_is_taken_where_the_better_one_does_not_fit() -> None:
+def test_copy_that_fits_replaces_a_better_one_that_does_not() -> None:
     words = ("harbour", "was", "dug", "in")
     ranked = [Candidate(0, 0, 0.9, 5, words), Candidate(1, 1, 0.8, 5, words)]
     assert pack(ranked, [100, 0], 10)[0] == {1}
@@ -106,7 +106,7 @@ DOCS = [
 
 
 @pytest.mark.parametrize("budget", [30, None])
-def test_a_compression_keeps_a_repeated_sentence_once_and_leaves_code_alone(budget: int | None) -> None:
+def test_repeated_sentence_is_kept_once_but_code_is_not_merged(budget: int | None) -> None:
     compressor = Compressor(FakeScorer(), token_counter=count_words)
     result = compressor.compress("Who dug the harbour in 1871?", DOCS, budget=budget)
     (duplicate,) = [span for span in result.dropped if span.reason == "duplicate"]

@@ -55,7 +55,7 @@ def test_kept_neighbours_share_one_citation() -> None:
     assert [(citation.start, citation.end) for citation in citations] == [(0, 9), (16, 20)]
 
 
-def test_a_blank_line_separates_documents_and_a_title_has_a_line_of_its_own() -> None:
+def test_blank_lines_separate_documents_and_titles_have_lines() -> None:
     documents = [Document("A b.", "One"), Document("C d."), Document("E f.", " "), Document("G h.", "Four")]
     bodies = [render_ranges(d.text, [(0, 4)], [] if d.title == "Four" else [0]) for d in documents]
     rendered = join_documents((i, documents[i], bodies[i]) for i in (2, 0, 3, 1))

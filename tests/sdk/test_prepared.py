@@ -83,7 +83,7 @@ def test_what_was_prepared_comes_back_from_its_bytes(docs: list[Document]) -> No
 
 @settings(max_examples=40)
 @given(queries, documents, options)
-def test_prepared_documents_have_the_units_of_the_same_documents_where_all_are_read(
+def test_prepared_documents_have_the_units_of_unprepared_ones(
     query: str, docs: list[Document], chosen: dict[str, Any]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -94,7 +94,7 @@ def test_prepared_documents_have_the_units_of_the_same_documents_where_all_are_r
 
 @settings(max_examples=40)
 @given(queries, documents, options)
-def test_prepared_documents_keep_every_guarantee_where_most_are_ruled_out(
+def test_prepared_documents_keep_every_guarantee(
     query: str, docs: list[Document], chosen: dict[str, Any]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -120,7 +120,7 @@ def test_a_mapping_or_a_text_can_be_what_was_prepared() -> None:
     assert again == mapping
 
 
-def test_the_words_of_prepared_documents_are_not_tokenised_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepared_documents_are_not_tokenised_again(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = bundled().prepare(DOCS)
     tokenised: list[str] = []
     selector = bundled()._scorer
@@ -163,7 +163,7 @@ def test_damaged_bytes_are_refused_wherever_the_damage_is() -> None:
 
 
 @given(st.integers(9), st.binary(min_size=1, max_size=9))
-def test_bytes_with_a_right_checksum_give_the_document_or_an_error(place: int, change: bytes) -> None:
+def test_bytes_with_a_right_checksum_load_or_raise(place: int, change: bytes) -> None:
     whole = example().to_bytes()
     at = 9 + place % (len(whole) - 9)
     try:
@@ -183,7 +183,7 @@ def test_bytes_of_another_format_name_both_versions() -> None:
 
 def test_only_bytes_are_read() -> None:
     with pytest.raises(InvalidInputError, match="a str"):
-        PreparedDocument.from_bytes("dGVyc2VseQ==", DOCS[0])  # pyright: ignore[reportArgumentType]
+        PreparedDocument.from_bytes("dGVyc2VseQ==", DOCS[0])
 
 
 def test_token_ids_of_a_large_vocabulary_are_kept() -> None:
@@ -193,7 +193,7 @@ def test_token_ids_of_a_large_vocabulary_are_kept() -> None:
     assert store([prepared]) == [prepared]
 
 
-def test_what_another_model_prepared_is_not_used_and_a_warning_says_so() -> None:
+def test_preparation_of_another_model_gives_a_warning() -> None:
     other = Compressor(FakeScorer())
     result = other.compress(QUERY, [*bundled().prepare(DOCS[:2]), DOCS[2]], budget=30)
     assert "2 of 3 documents were prepared with another model (tersely-mini-" in result.warnings[0]

@@ -100,9 +100,7 @@ def test_new_databases_can_be_read_by_their_owner_alone(tmp_path: Path) -> None:
 
 
 @posix
-def test_there_is_no_moment_in_which_others_can_read_a_new_database(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_database_is_never_readable_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     connect = sqlite3.connect
 

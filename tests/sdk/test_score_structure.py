@@ -1,4 +1,4 @@
-"""How much of structure a model reads."""
+"""The parts of structure that a model reads."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class Reader(FakeScorer):
         ("Which keeper is by the pier?", READ_BESIDE, READ),
     ],
 )
-def test_little_is_read_where_few_records_hold_every_word_of_the_question(
-    query: str, least: int, most: int
-) -> None:
+def test_few_complete_matches_limit_what_is_read(query: str, least: int, most: int) -> None:
     reader = Reader()
     result = Compressor(reader).compress(query, [TEXT], budget=120)
     assert least < reader.read <= most

@@ -74,7 +74,7 @@ def test_pieces_are_scored_one_by_one(options: dict[str, Any]) -> None:
         ([DocumentScores(math.inf, np.full(n, 0.5)) for n in UNIT_COUNTS], "not numbers"),
     ],
 )
-def test_without_a_limit_a_failing_model_gives_the_documents_back(
+def test_failing_model_without_a_limit_returns_documents(
     failure: Any, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     compressor = Compressor(BrokenScorer(failure), token_counter=count_words)
@@ -87,7 +87,7 @@ def test_without_a_limit_a_failing_model_gives_the_documents_back(
     check_all(result, DOCS, count_words)
 
 
-def test_within_a_limit_a_failing_model_leaves_the_best_exact_matches(
+def test_failing_model_with_a_limit_keeps_exact_matches(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     docs = ["A crane stood here. Nobody came.", "The red light burned in 1871. It was far away. Who knows?"]

@@ -106,7 +106,7 @@ def test_a_closed_gate_leaves_the_scores_of_the_first_stage() -> None:
     np.testing.assert_allclose(np.log(scores / (1 - scores)), logits, atol=1e-6)
 
 
-def test_under_a_limit_a_sentence_gains_from_its_neighbours_unless_the_gate_is_open() -> None:
+def test_neighbours_raise_a_sentence_unless_the_gate_is_open() -> None:
     for own in recording_selector(gate_logit=GATE_CLOSED)[0].score(QUESTION, DOCUMENTS):
         padded = [0.0, *own.scores, 0.0]
         expected = [
@@ -121,7 +121,7 @@ def test_under_a_limit_a_sentence_gains_from_its_neighbours_unless_the_gate_is_o
 
 
 @pytest.mark.parametrize("needle", [0, 13, 23])
-def test_an_exact_match_is_found_in_an_input_too_long_to_be_read(needle: int) -> None:
+def test_exact_match_is_found_in_a_too_long_input(needle: int) -> None:
     selector, session = recording_selector(gate_logit=GATE_CLOSED, max_tokens=FEW_TOKENS)
     documents = make_long_input(24, needle)
     scores = selector.score(NEEDLE_QUESTION, documents)
@@ -154,7 +154,7 @@ def test_many_short_documents_are_all_read() -> None:
     assert max(range(200), key=lambda doc: scores[doc].relevance) == 150
 
 
-def test_a_receipt_names_what_was_not_read_and_then_no_recall_is_promised() -> None:
+def test_receipt_names_unread_units_and_denies_recall() -> None:
     selector, session = recording_selector(gate_logit=GATE_CLOSED, max_tokens=FEW_TOKENS)
     selector.calibration = bundled_selector().calibration
     docs = [Document(document.text, document.title) for document in make_long_input(24, 7)]
@@ -172,7 +172,7 @@ def test_a_receipt_promises_a_recall_where_everything_was_read() -> None:
     assert result.recall_met is True
 
 
-def test_an_artifact_that_lacks_a_part_is_refused_with_cause_and_remedy(tmp_path: Path) -> None:
+def test_artifact_without_a_part_is_refused_with_a_remedy(tmp_path: Path) -> None:
     artifact = load_artifact()
     shutil.copy(artifact.tokenizer_path, tmp_path)
     broken = replace(artifact, path=tmp_path)

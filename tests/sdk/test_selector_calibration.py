@@ -44,7 +44,7 @@ def compressor() -> Compressor:
         (0.01, 0.9, 8),
     ],
 )
-def test_a_threshold_loses_as_many_questions_as_the_recall_allows(
+def test_threshold_loses_as_many_questions_as_recall_allows(
     recall: float, threshold: float, lost: int
 ) -> None:
     assert NINE_QUESTIONS.threshold(recall) == threshold
@@ -106,7 +106,7 @@ def test_with_a_recall_everything_above_its_threshold_is_kept(compressor: Compre
     assert {span.reason for span in result.dropped} == {"threshold"}
 
 
-def test_a_limit_that_leaves_out_good_sentences_breaks_the_promise(compressor: Compressor) -> None:
+def test_limit_that_drops_good_sentences_breaks_recall(compressor: Compressor) -> None:
     unlimited = compressor.compress(QUERY, DOCS, recall=0.9)
     tight = compressor.compress(QUERY, DOCS, recall=0.9, budget=12)
     assert tight.tokens_after <= 12 < unlimited.tokens_after
@@ -115,7 +115,7 @@ def test_a_limit_that_leaves_out_good_sentences_breaks_the_promise(compressor: C
     assert compressor.compress(QUERY, DOCS, recall=0.9, max_docs=1).recall_met is False
 
 
-def test_a_limit_with_room_for_all_good_sentences_keeps_the_promise(compressor: Compressor) -> None:
+def test_limit_with_room_for_good_sentences_keeps_recall(compressor: Compressor) -> None:
     needed = compressor.compress(QUERY, DOCS, recall=0.9).tokens_after
     assert compressor.compress(QUERY, DOCS, recall=0.9, budget=needed).recall_met is True
 
@@ -150,7 +150,7 @@ def test_a_recall_that_cannot_be_promised_is_refused(
         compressor.compress(QUERY, DOCS, recall=recall)
 
 
-def test_a_model_without_calibration_is_refused_with_a_way_to_get_one() -> None:
+def test_uncalibrated_model_is_refused_with_a_remedy() -> None:
     with pytest.raises(InvalidInputError, match="tersely calibrate"):
         Compressor(FakeScorer()).compress(QUERY, DOCS, recall=0.9)
 

@@ -15,8 +15,8 @@ ONE_UNIT, TWO_UNITS = math.log(2) + 0.3, math.log(3) + 0.3
 
 
 def score(*texts: str, **facts: float | bool) -> list[float]:
-    """Scores of units of one token each, of which each stands first in a document of its own."""
-    return score_units([UnitText(text, position=0, cost=1.0, **facts) for text in texts], math.inf)  # pyright: ignore[reportArgumentType]
+    """Score units of one token each, the only ones of their documents."""
+    return score_units([UnitText(text, position=0, cost=1.0, **facts) for text in texts], math.inf)
 
 
 def test_a_word_is_worth_more_where_more_units_hold_it() -> None:
@@ -49,7 +49,7 @@ def test_a_repetition_comes_last() -> None:
     assert sorted(range(4), key=lambda at: -scores[at])[-1] == 1
 
 
-def test_the_first_unit_of_a_document_counts_three_times_and_the_fifth_twice() -> None:
+def test_first_unit_counts_three_times_and_the_fifth_twice() -> None:
     units = [UnitText("lamp", 0, 1.0), UnitText("reef", 4, 1.0)]
     assert score_units(units, math.inf) == pytest.approx([1.0, 2 / 3])
 
@@ -72,7 +72,7 @@ def test_a_frame_has_no_score_of_its_own() -> None:
     assert score("lamp", is_open=False) == [0.0]
 
 
-def test_scripts_without_spaces_are_compared_by_their_characters() -> None:
+def test_scripts_without_spaces_are_compared_by_characters() -> None:
     scores = score("灯塔很红", "灯塔很红", "船很大")
     assert scores[1] < scores[2]
 

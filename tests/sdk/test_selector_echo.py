@@ -26,7 +26,7 @@ compressor = Compressor()
 
 
 @pytest.mark.parametrize("documents", [[HONEST, HOSTILE, *OTHERS], [*OTHERS, HOSTILE, HONEST]])
-def test_the_honest_sentence_stays_beside_echoes_of_the_question(documents: list[Document]) -> None:
+def test_honest_sentence_survives_echoes_of_the_question(documents: list[Document]) -> None:
     result = compressor.compress(QUESTION, documents, rate=0.25)
     assert "Bede Carrow" in result.text
     hostile = [span for span in (*result.kept, *result.dropped) if span.doc == documents.index(HOSTILE)]
@@ -37,14 +37,14 @@ def test_the_honest_sentence_stays_beside_echoes_of_the_question(documents: list
     assert "echo" not in {span.reason for span in result.dropped if span.doc != documents.index(HOSTILE)}
 
 
-def test_the_best_sentence_of_a_document_that_echoes_is_not_held_back() -> None:
+def test_best_sentence_of_an_echo_is_not_held_back() -> None:
     result = compressor.compress(QUESTION, [HOSTILE, *OTHERS])
     hostile = [span for span in result.kept if span.doc == 0]
     assert len(hostile) == 1
     assert all(span.score < hostile[0].score / 10 for span in result.dropped if span.doc == 0)
 
 
-def test_a_result_without_sentences_that_were_held_back_does_not_keep_a_promised_recall() -> None:
+def test_dropping_held_back_sentences_breaks_recall() -> None:
     assert not compressor.compress(QUESTION, [HOSTILE, *OTHERS], recall=0.95).recall_met
     assert compressor.compress(QUESTION, [HONEST, *OTHERS], recall=0.95).recall_met
 

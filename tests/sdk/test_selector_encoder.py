@@ -38,7 +38,7 @@ def test_a_sentence_in_several_windows_gets_its_highest_logit() -> None:
     assert keep.min() < keep.max()
 
 
-def test_merged_logits_are_the_highest_and_nan_where_nothing_was_read() -> None:
+def test_merged_logits_are_the_highest_or_nan_if_unread() -> None:
     first = Window([], [], sentences=[(0, 0), (0, 1)], documents=[0])
     second = Window([], [], sentences=[(0, 1), (2, 0)], documents=[0, 2])
     logits = merge_logits(

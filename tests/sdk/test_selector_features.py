@@ -115,7 +115,7 @@ def test_the_gate_sees_these_values_of_a_question() -> None:
     assert by_name(QUERY_FEATURES, values) == pytest.approx(QUERY_VALUES)
 
 
-def test_a_lead_is_never_larger_than_the_one_over_a_missing_document() -> None:
+def test_lead_is_at_most_that_over_a_missing_document() -> None:
     first_logits = np.array([30.0, 1.0, -2.0, 25.0])
     two_documents = replace(MATCHES, title_ids=[[2, 6], []], document=np.array([0, 0, 1, 1]))
     two_logits = replace(LOGITS, relevance=np.ones(2))
@@ -125,7 +125,7 @@ def test_a_lead_is_never_larger_than_the_one_over_a_missing_document() -> None:
     assert query_features(two_documents, two_logits, first_logits)[leads].tolist() == [5, 10]
 
 
-def test_best_sentences_come_in_order_and_ties_go_to_the_earlier() -> None:
+def test_best_sentences_are_ordered_and_ties_go_to_the_first() -> None:
     assert best_sentences(FIRST_LOGITS) == [0, 3, 1]
     assert best_sentences(np.array([1.0, 2.0, 2.0]), 2) == [1, 2]
     assert best_sentences(np.array([1.0])) == [0]
@@ -157,7 +157,7 @@ def test_what_was_not_read_again_has_no_path() -> None:
     assert not path_features(MATCHES, LOGITS, FIRST_LOGITS, []).any()
 
 
-def test_paths_start_from_the_best_sentence_of_each_of_the_best_documents() -> None:
+def test_paths_start_from_the_best_sentences_of_documents() -> None:
     assert path_starts(MATCHES, np.array([3.0, 4.0, -2.0, 2.5])) == [1, 3, 2]
     single_document = replace(MATCHES, document=np.zeros(4, np.int64))
     assert path_starts(single_document, FIRST_LOGITS) == [0]
@@ -171,7 +171,7 @@ def test_a_bridge_does_not_look_at_its_own_document() -> None:
         assert columns[name] == [0, 0, 0, 0]
 
 
-def test_the_third_best_sentence_is_a_bridge_and_the_fourth_is_not() -> None:
+def test_three_best_sentences_are_bridges() -> None:
     matches = replace(
         MATCHES,
         title_ids=[[], [], [], [], [4], [7]],
@@ -184,7 +184,7 @@ def test_the_third_best_sentence_is_a_bridge_and_the_fourth_is_not() -> None:
     assert column.tolist() == pytest.approx([0, 0, 0, 0, TRUST_IN_THIRD, 0])
 
 
-def test_bridge_weights_count_the_terms_that_the_question_does_not_hold() -> None:
+def test_bridge_weights_count_terms_outside_the_question() -> None:
     # The best sentence, 0, brings token 5 (weight 4); the second, 3, brings 5, 6 and 7 (14); the third, 1,
     # brings 4 (1).
     expected = [0.5 * 4, TRUST_IN_THIRD * 1, 0, TRUST_IN_SECOND * 14]

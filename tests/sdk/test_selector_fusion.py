@@ -38,7 +38,7 @@ def test_a_layer_is_a_weighted_sum_of_standardised_features() -> None:
     layer = LinearLayer(
         mean=np.array([1.0, 2.0]), deviation=np.array([2.0, 0.5]), weights=np.array([0.1, -0.4]), bias=0.3
     )
-    # Standardised: (2, 0.5), and for the second row (500, 0), of which the first is clipped to 6.
+    # Standardised: (2, 0.5), and for the second row (500, 0), whose first number is clipped to 6.
     logits = layer(np.array([[5.0, 2.25], [1001.0, 2.0]]))
     assert logits.tolist() == pytest.approx([0.3, 0.9])
 

@@ -93,7 +93,7 @@ def weigh(text: str) -> float:
 
 
 @pytest.mark.parametrize("language", CASES)
-def test_the_sentence_that_shares_its_characters_ranks_first_and_nothing_is_encoded(language: str) -> None:
+def test_shared_characters_rank_first_without_the_encoder(language: str) -> None:
     question, texts, answer = CASES[language]
     selector, read = recording_selector()
     documents = [make_input(None, text) for text in texts]
@@ -127,11 +127,11 @@ def test_an_english_question_is_left_to_the_model(text: str) -> None:
         "Który minister podał się do dymisji po zamknięciu portu?",
     ],
 )
-def test_the_model_and_the_characters_share_a_question_whose_words_are_broken(text: str) -> None:
+def test_model_and_characters_share_questions_of_broken_words(text: str) -> None:
     assert 0.0 < weigh(text) <= BROKEN_WEIGHT
 
 
-def test_words_are_broken_unless_they_are_names_and_one_is_forgiven() -> None:
+def test_names_are_not_broken_words_and_one_is_forgiven() -> None:
     tokenizer = bundled_selector().layout.tokenizer
     assert broken_share("who painted it", tokenizer) == 0.0
     assert broken_share("who painted gorseby", tokenizer) == 0.0
@@ -158,7 +158,7 @@ def test_words_match_through_their_endings() -> None:
     assert split_grams("ＡＢ 灯塔") == ["ab", "灯塔"]
 
 
-def test_the_logits_move_with_the_threshold_that_decides_over_them() -> None:
+def test_logits_move_with_the_threshold() -> None:
     rows = ("маяк", ["", "маяк"], ["Маяк стар.", "Рынок."], np.array([0, 1]))
     difference = gram_logits(*rows, 0.5) - gram_logits(*rows, 0.2)
     np.testing.assert_allclose(difference, np.log(4.0))

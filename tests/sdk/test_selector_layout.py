@@ -42,7 +42,7 @@ def sentence_parts(window: Window) -> list[tuple[int, int, Ids]]:
 
 
 def check_prefix(window: Window, query: Ids, evidence: Ids | None, config: LayoutConfig) -> None:
-    """The query stands first, then the evidence, and only the query belongs to the query."""
+    """The query comes first, then the evidence, and only the query belongs to the query."""
     query = query[: config.query_length]
     prefix = [CLS, *query, SEP]
     if evidence:
@@ -63,7 +63,7 @@ def check_documents(window: Window, documents: list[EncodedDocument], config: La
 
 
 def check_sentences(window: Window) -> None:
-    """Every sentence stands behind a marker of its own, under its document."""
+    """Every sentence comes after its own marker, under its document."""
     assert len(window.sentences) == len(window.sentence_positions) >= 1
     for (document, _), position in zip(window.sentences, window.sentence_positions, strict=True):
         assert window.input_ids[position] == SEN

@@ -154,7 +154,7 @@ def test_parts_that_the_manifest_does_not_list_are_not_loaded(model: Path) -> No
 
 
 @pytest.mark.parametrize("load", [SentenceEmbedder, Compressor])
-def test_a_broken_graph_of_sentences_is_refused_when_it_is_loaded(model: Path, load: Any) -> None:
+def test_broken_sentence_graph_is_refused_on_loading(model: Path, load: Any) -> None:
     replace_graph(model, GRAPH)
     write_manifest(model)
     with pytest.raises(ArtifactError):

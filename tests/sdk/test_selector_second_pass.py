@@ -46,7 +46,7 @@ def test_the_second_pass_runs_only_where_the_gate_is_open() -> None:
     assert any(not np.allclose(first.scores, second.scores) for first, second in pairs)
 
 
-def test_the_other_documents_are_read_again_behind_each_of_the_best_sentences(
+def test_other_documents_are_reread_after_the_best_sentences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(hop_module, "PATH_WINDOWS", 12)  # so many that the limit leaves out none
@@ -102,7 +102,7 @@ def test_the_order_of_documents_of_one_length_changes_no_score(order: Sequence[i
 
 
 def test_sentences_beyond_the_best_keep_their_logits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hop_module, "MOST", 3)
+    monkeypatch.setattr(hop_module, "MAX_SENTENCES", 3)
     selector, _ = recording_selector(gate_logit=GATE_OPEN)
     done = selector.first_pass(TWO_HOP_QUESTION, DOCUMENTS)
     features = first_features(done.matches, done.logits, done.near)

@@ -29,7 +29,7 @@ from tests.sdk.selector_cases import (
 
 COUNT, NEEDLE_AT = 24, 13
 Form = Callable[[Sequence[ScoredInput]], list[ScoredInput]]
-"""How the inputs are given: as they are, or prepared."""
+"""Form of the inputs: as they are, or prepared."""
 TWO_HOP_QUESTION = "Where did the maker of the 417 silver spoons of the harbour master grow up?"
 SECOND_HOP = "Marla Quint learned to forge in Ashgrove."
 
@@ -82,7 +82,7 @@ def test_few_documents_are_all_read() -> None:
 
 
 @pytest.mark.parametrize("form", [list, prepare])
-def test_where_another_hop_is_needed_documents_near_the_best_sentences_are_read_too(form: Form) -> None:
+def test_hop_reads_documents_near_the_best_sentences(form: Form) -> None:
     closed, few = recording_selector(gate_logit=GATE_CLOSED)
     opened, more = recording_selector(gate_logit=GATE_OPEN)
     inputs = make_two_hops()
@@ -105,7 +105,7 @@ def test_a_sieved_input_is_also_read_up_to_the_limit_of_tokens(form: Form) -> No
     assert sum(map(len, session.windows())) <= FEW_TOKENS
 
 
-def test_beside_a_prepared_document_others_are_also_read_up_to_the_limits_of_tokens() -> None:
+def test_unprepared_documents_are_read_up_to_the_token_limits() -> None:
     selector, session = recording_selector(gate_logit=GATE_OPEN, max_tokens=FEW_TOKENS)
     inputs = make_long_input(400, NEEDLE_AT)
     selector.score(NEEDLE_QUESTION, [*prepare(inputs[:1]), *inputs[1:]])
@@ -113,13 +113,13 @@ def test_beside_a_prepared_document_others_are_also_read_up_to_the_limits_of_tok
     assert sum(read) <= FEW_TOKENS + MORE_TOKENS + PATH_WINDOWS * max(read)
 
 
-def test_a_question_with_words_that_the_model_does_not_know_rules_nothing_out() -> None:
+def test_question_of_unknown_words_rules_nothing_out() -> None:
     selector, session = recording_selector(gate_logit=GATE_CLOSED)
     selector.score("Liman başkanının 417 gümüş kaşığı nerede?", make_long_input(COUNT, NEEDLE_AT))
     assert len(session.windows()) == COUNT
 
 
-def test_of_an_input_that_is_too_long_the_receipt_names_what_was_not_read() -> None:
+def test_receipt_names_the_unread_units_of_a_long_input() -> None:
     selector, _ = recording_selector(gate_logit=GATE_CLOSED, max_tokens=FEW_TOKENS)
     texts = [own.text for own in make_long_input(80, NEEDLE_AT)]
     result = Compressor(selector).compress(NEEDLE_QUESTION, texts, budget=30)
@@ -129,7 +129,7 @@ def test_of_an_input_that_is_too_long_the_receipt_names_what_was_not_read() -> N
     assert NEEDLE_AT not in unread
 
 
-def test_a_sentence_that_was_ruled_out_was_read_without_the_question() -> None:
+def test_ruled_out_sentence_counts_as_read() -> None:
     compressor = Compressor(bundled_selector())
     texts = [own.text for own in make_long_input(COUNT, NEEDLE_AT)]
     result = compressor.compress(NEEDLE_QUESTION, texts, budget=30)

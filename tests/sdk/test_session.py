@@ -33,7 +33,7 @@ def test_a_session_runs_a_graph_by_its_names(graph: Path) -> None:
     np.testing.assert_array_equal(result, EXPECTED)
 
 
-def test_a_session_uses_at_most_the_threads_of_the_caller_and_the_machine(graph: Path) -> None:
+def test_session_uses_at_most_the_allowed_threads(graph: Path) -> None:
     assert EncoderSession(graph, threads=1).threads == 1
     assert EncoderSession(graph, threads=10_000).threads == usable_cores() <= (os.cpu_count() or 1)
 
@@ -124,7 +124,7 @@ def test_a_session_survives_a_fork(graph: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_onnxruntime_sends_no_telemetry_and_leaves_no_files_at_home(graph: Path, tmp_path: Path) -> None:
+def test_onnxruntime_sends_nothing_and_leaves_no_files(graph: Path, tmp_path: Path) -> None:
     code = "import sys; from tersely.runtime.session import EncoderSession; EncoderSession(sys.argv[1])"
     variables = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY" and "XDG" not in k}
     variables |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -47,14 +47,14 @@ def find_sessions(*owners: object) -> set[int]:
     return found
 
 
-def test_everything_that_uses_the_bundled_model_shares_its_two_sessions() -> None:
+def test_all_users_of_the_bundled_model_share_two_sessions() -> None:
     users = [*(Compressor(threads=n) for n in (1, 2, None)), SentenceEmbedder(), Relevance()]
     users.append(pickle.loads(pickle.dumps(users[0])))
     assert len(find_sessions(*users)) == 2
     assert all(find_sessions(user) for user in users)
 
 
-def test_other_threads_and_other_files_have_sessions_of_their_own(graph: Path, tmp_path: Path) -> None:
+def test_other_threads_and_files_have_other_sessions(graph: Path, tmp_path: Path) -> None:
     other = shutil.copy(graph, tmp_path / "other.onnx")
     first = EncoderSession(graph, 1)
     assert loaded(first) is loaded(EncoderSession(str(graph), 1))

@@ -133,7 +133,7 @@ def test_a_docstring_is_opened_and_is_no_head() -> None:
     assert list_heads(text, units, find_unit(text, units, "lamps[7].burn")) == ["def burn(lamps):"]
 
 
-def test_a_comment_comes_with_its_declaration_which_stands_without_it() -> None:
+def test_comment_needs_its_declaration_but_not_vice_versa() -> None:
     units = open_units(ENUM, 120)
     comment = find_unit(ENUM, units, "Ships tell lamps apart")
     assert "enum class Colour : uint8_t {" in list_heads(ENUM, units, comment)
@@ -143,7 +143,7 @@ def test_a_comment_comes_with_its_declaration_which_stands_without_it() -> None:
     assert not any("Ships tell" in head for head in heads)
 
 
-def test_a_long_comment_between_statements_that_do_nothing_is_opened() -> None:
+def test_long_comment_between_idle_statements_is_opened() -> None:
     comment = "\n".join(
         f"    # The lamp at mole {n} burns from dusk to dawn, in fog all day." for n in range(30)
     )
@@ -153,7 +153,15 @@ def test_a_long_comment_between_statements_that_do_nothing_is_opened() -> None:
     assert list_heads(text, units, unit) == ["class Lamp:", "pass"]
 
 
-def test_the_lines_after_else_come_with_it_and_with_the_condition() -> None:
+@pytest.mark.parametrize("head", ["@article{lamp1871,", "@media (min-width: 40em) {"])
+def test_a_line_that_opens_a_brace_is_a_head_although_it_begins_like_an_annotation(head: str) -> None:
+    fields = "\n".join(f"  lamp-{n}: {{mole {n}, lit at dusk}}," for n in range(30))
+    text = f"{head}\n{fields}\n}}\n"
+    units = open_units(text, 120)
+    assert list_heads(text, units, find_unit(text, units, "lamp-7:")) == [head]
+
+
+def test_lines_after_else_come_with_it_and_the_condition() -> None:
     units = open_units(ENUM, 120)
     heads = list_heads(ENUM, units, find_unit(ENUM, units, "GREEN_LAMP_SECONDS"))
     assert [head.strip() for head in heads][:2] == [
@@ -163,3 +171,12 @@ def test_the_lines_after_else_come_with_it_and_with_the_condition() -> None:
     unit = find_unit(ENUM, units, "GREEN_LAMP_SECONDS")
     shown = [*heads, *ENUM[unit.start : unit.end].split("\n")]
     assert any(line.strip() == "} else {" for line in shown)
+
+
+def test_a_line_with_an_at_sign_is_the_head_of_deeper_lines() -> None:
+    fields = "".join(f"  field{n} = {{The lamp at mole {n}}},\n" for n in range(12))
+    text = f"@book{{lamps2031,\n{fields}}}\n\n@book{{moles2032,\n{fields}}}\n"
+    units = open_units(text, 60)
+    for unit in (unit for unit in units if "field7" in text[unit.start : unit.end]):
+        entry = "@book{lamps2031," if unit.start < text.index("moles") else "@book{moles2032,"
+        assert list_heads(text, units, unit)[0] == entry

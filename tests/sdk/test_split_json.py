@@ -69,7 +69,7 @@ def test_the_record_that_is_asked_for_is_kept_whole(number: int, indent: int | N
     result = Compressor().compress(f"When was lighthouse {number} built?", [text], budget=90)
     results = json.loads(result.text)["results"]
     assert lighthouses(40)[number] in results
-    assert sum(int(MARK.fullmatch(r)[1]) if isinstance(r, str) else 1 for r in results) == 40  # type: ignore[index]
+    assert sum(int(MARK.fullmatch(r)[1]) if isinstance(r, str) else 1 for r in results) == 40
 
 
 def test_a_large_record_keeps_its_name_beside_what_is_asked_for() -> None:

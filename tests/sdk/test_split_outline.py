@@ -79,6 +79,35 @@ def read(notation: str) -> list[Line]:
 
 
 CASES = {
+    "short clauses": """
+1*      |2.5. Lamps
+        |
+2~ 1    |The keeper lights every lamp of the pier at dusk.
+        |
+3*      |2.6. Ropes
+        |
+4~ 3    |The keeper counts the ropes in the morning.
+""",
+    "a value of several paragraphs": """
+1       |Name: pier
+2 1     |Author: Ada
+3 1     |Licence: The pier licence
+        |
+4~ 1 3  | Ships may stay at the pier until the tide turns.
+        |
+5~ 1 3  | No lamp may burn after dawn.
+6 1     |Home: the yard
+""",
+    "options without a short name": """
+1*      |  -s, --separate
+2  1    |                 keep the gates apart
+3*      |      --sandbox
+4  3    |                 raise no crane
+5*      |  -p, --pier=N
+6  5    |                 shut pier N
+7*      |      --posix
+8  7    |                 count in feet
+""",
     "questions": """
 1*      |Q: When is the lower gate shut?
 2  1    |A: At six in the evening.

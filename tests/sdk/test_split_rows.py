@@ -41,7 +41,7 @@ MARK = re.compile(r"\[… ?[^\]]*\]")
 
 def compress(text: str, **limit: float) -> str:
     words = text.split()
-    return Compressor(FakeScorer()).compress(words[len(words) // 2], [text], **limit).text  # type: ignore[arg-type]
+    return Compressor(FakeScorer()).compress(words[len(words) // 2], [text], **limit).text
 
 
 def open_units(text: str) -> list[Unit]:

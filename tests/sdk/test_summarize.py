@@ -206,7 +206,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> N
 
 def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"tersely_agents\.chat"):
-        Summarizer(3, compressor=COMPRESSOR)  # pyright: ignore[reportArgumentType]
+        Summarizer(3, compressor=COMPRESSOR)
     with pytest.raises(ArtifactError, match="no model folder at 'gpt'"):
         Summarizer("gpt", compressor=COMPRESSOR)
     with pytest.raises(InvalidInputError, match="'flag' or 'drop'"):

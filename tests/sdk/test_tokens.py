@@ -175,7 +175,7 @@ def fill_cache(monkeypatch: pytest.MonkeyPatch, folder: Path, encoding: str, con
 
 def test_the_error_without_tiktoken_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    with pytest.raises(MissingDependencyError, match=r"needs tiktoken: pip install 'tersely\[tiktoken\]'"):
+    with pytest.raises(MissingDependencyError, match=r"needs tiktoken: pip install tiktoken"):
         resolve_counter("tiktoken:o200k_base")
 
 
@@ -229,7 +229,7 @@ def test_a_cached_vocabulary_counts(
 def test_the_cache_can_be_in_another_folder(
     variable: str | None, tiktoken: FakeTiktoken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in tiktoken: the folder of the older variable, or else a temporary folder."""
+    """Use the folder of the older variable, or else a temporary folder, as tiktoken does."""
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))

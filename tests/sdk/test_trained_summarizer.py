@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely_agents.chat import ScriptedChat
-from tersely_agents.summaries import Summarizer, Summary, summarize, summarizer
+from tersely_agents.summaries import Summarizer, Summary
 from tersely_agents.summaries.grounding import Sources
 from tersely_agents.summaries.summarizer import TrainedModel, describe_prompts
 from tests.sdk.fakes import FakeScorer
@@ -103,32 +102,3 @@ def test_a_selector_is_no_summarizer_and_the_other_way_round(tmp_path: Path) -> 
         Compressor(folder)
     with pytest.raises(ArtifactError, match="'selector', not a 'summarizer'"):
         Summarizer("tersely-mini")
-
-
-@pytest.fixture
-def bundled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], None]]:
-    """Replaces what loading the bundled summarizer gives."""
-
-    def replace(load: Any) -> None:
-        monkeypatch.setattr(summarizer, "load_trained", load)
-
-    summarizer._load_bundled.cache_clear()
-    yield replace
-    summarizer._load_bundled.cache_clear()
-
-
-def test_without_the_bundled_model_the_summary_quotes(bundled: Callable[[Any], None]) -> None:
-    def fail(*_: object) -> TrainedModel:
-        raise InvalidInputError("There is no model.")
-
-    bundled(fail)
-    summary = summarize(COMPRESSOR, QUERY, DOCS, budget=20)
-    assert (summary.backend, summary.reason) == ("extractive", "extractive, because There is no model")
-    assert 0 < summary.tokens_after <= 20
-
-
-def test_the_bundled_model_writes(bundled: Callable[[Any], None]) -> None:
-    trained = TrainedModel(ScriptedChat([GROUNDED[0]]), preselect=30, max_tokens=50)
-    bundled(lambda *_: trained)
-    summary = summarize(COMPRESSOR, QUERY, DOCS)
-    assert (summary.text, summary.backend) == (GROUNDED[0], "llm")

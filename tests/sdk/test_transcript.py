@@ -62,7 +62,7 @@ def test_a_log_of_events_becomes_this_transcript() -> None:
     assert second.mask == (False, False, True)
 
 
-def test_the_step_that_fills_the_context_is_held_until_the_reset() -> None:
+def test_step_that_fills_the_context_is_held_until_a_reset() -> None:
     states = replay(LOG)
     assert [state.is_full for state in states] == [False] * 5 + [True] + [False] * 4
     assert states[5].messages == [*FIRST, call(0), result(0, "One.")]

@@ -44,11 +44,12 @@ def test_levels_and_max_docs_hold(options: dict[str, Any]) -> None:
     checks.check_cover(result, docs)
     checks.check_pieces(result, docs)
     checks.check_documents(result, docs, options.get("max_docs"))
+    assert result.documents
     if options.get("level") == 1:
         assert all(len(document.text) <= 500 for document in result.documents)
 
 
-def test_names_and_numbers_come_first_once_and_no_model_is_asked() -> None:
+def test_names_and_numbers_come_first_without_a_model() -> None:
     result = NO_MODEL.compress(None, [NOTE], budget=25)
     assert result.text == "The harbour of Port Maren was dug in 1871. The crane of Lysö lifts 40 tonnes."
     assert (result.status, result.model) == ("compressed", "coverage")
@@ -85,7 +86,7 @@ def test_a_batch_may_mix_requests_with_and_without_a_query() -> None:
     ]
 
 
-def test_an_error_among_thousands_of_lines_is_kept_with_its_trace() -> None:
+def test_error_among_thousands_of_lines_keeps_its_trace() -> None:
     text, trace = make_log(1)
     result = NO_MODEL.compress(None, [text], rate=0.01)
     assert trace in result.text
@@ -139,7 +140,7 @@ def test_a_memory_that_knows_no_request_keeps_what_tells_most() -> None:
         ('{"page": 3}', None, '{"page": 3}'),
     ],
 )
-def test_a_result_is_needed_for_the_arguments_of_its_call_and_the_request(
+def test_query_of_a_result_is_its_arguments_and_the_request(
     arguments: object, request_: str | None, query: str | None
 ) -> None:
     assert join_query(arguments, request_) == query

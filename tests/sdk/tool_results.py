@@ -15,7 +15,7 @@ KEEPERS = ["Ada", "Bo", "Cy", "Dee"]
 
 
 def year(number: int) -> int:
-    """When lighthouse `number` was built."""
+    """Return the year in which lighthouse `number` was built."""
     return 1700 + (number * 37) % 250
 
 
@@ -160,7 +160,7 @@ def fenced(kind: str, text: str) -> str:
 
 
 def mixture(r: Random) -> str:
-    """Blocks of several kinds in prose: bare, fenced, quoted, behind a label."""
+    """Write blocks of several kinds into prose: bare, fenced, quoted, after a label."""
     parts: list[str] = []
     for _ in range(r.randrange(2, 5)):
         kind = r.choice([name for name in KINDS if name != "html"])

@@ -1,4 +1,4 @@
-"""A real, small language model behind a real server: SmolLM2-135M in llama.cpp."""
+"""A real server with a real, small language model: SmolLM2-135M in llama.cpp."""
 
 from __future__ import annotations
 

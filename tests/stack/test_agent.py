@@ -1,4 +1,4 @@
-"""The agent, its command and the summarizer with a real, small model behind a server.
+"""The agent, its command and the summarizer with a real, small model on a server.
 
 The model is too small to follow the format. The tests check that an episode ends all the same, and says how.
 """

@@ -1,4 +1,4 @@
-"""The bundled summarizer and agent with their real model: SmolLM2-135M in llama.cpp, and our adapters."""
+"""The bundled agent with its real model, SmolLM2-135M in llama.cpp, and our adapter; summaries without it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tersely_agents.agent import DocumentIndex, load_agent, search_tools, traine
 from tersely_agents.agent.summary import MalformedError, parse_turn, write_grammar
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.chat import LocalChat
-from tersely_agents.summaries import Summarizer, summarize, summarizer
+from tersely_agents.summaries import Summarizer
 from tersely_agents.summaries.grounding import Sources
 
 pytestmark = pytest.mark.skipif(
@@ -30,26 +30,21 @@ QUESTION = "Who built the crane of Tarnwick?"
 TOOLS = [*search_tools(INDEX), finish_tool(needs_explanation=True)]
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "prompts"),
-    [
-        ("tersely-recon", "summarizer", summarizer.describe_prompts()),
-        ("tersely-agent", "agent", trained.describe_prompts()),
-    ],
-)
-def test_an_adapter_is_small_and_fits_its_prompts(name: str, kind: str, prompts: dict[str, str]) -> None:
-    artifact = load_artifact(name, kind=kind)
+def test_the_adapter_is_small_and_fits_its_prompts() -> None:
+    artifact = load_artifact("tersely-agent", kind="agent")
     assert set(artifact.files) >= FILES
     assert sum(entry["size"] for entry in artifact.files.values()) <= MAX_MB * 1e6
-    assert artifact.config["prompts"] == prompts
+    assert artifact.config["prompts"] == trained.describe_prompts()
     assert artifact.manifest["parity"]["agreement"] >= 0.9, "llama.cpp runs it as transformers does"
 
 
 def test_a_summary_is_written_offline_and_grounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     documents = [HOLT, TARNWICK, Document("Brackmoor exports barley. It has no harbour.", "Brackmoor")]
-    summary = summarize(Compressor(threads=1), QUESTION, documents)
-    assert (summary.backend, summary.model.partition("+")[2]) == ("llm", "tersely-recon")
+    with LocalChat(context=1024, threads=1, max_tokens=60, temperature=0.0, timeout_s=600) as chat:
+        writer = Summarizer(chat, compressor=Compressor(threads=1), unsupported="drop")
+        summary = writer.summarize(QUESTION, documents)
+    assert summary.backend == "llm"
     assert "Holt" in summary.text
     sources = Sources(documents)
     for sentence in summary.sentences:
@@ -61,7 +56,7 @@ def test_a_damaged_base_is_an_artifact_error(tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.gguf"
     damaged.write_bytes(b"GGUF" + b"\0" * 64)
     with pytest.raises(ArtifactError, match="damaged"):
-        Summarizer("tersely-recon", base=damaged)
+        load_agent(INDEX, base=damaged)
 
 
 def test_the_first_turn_calls_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:

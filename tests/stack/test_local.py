@@ -137,7 +137,7 @@ def test_a_prompt_over_the_context_names_both_sizes(model: LocalChat) -> None:
 @pytest.mark.parametrize("messages", [[{"role": "user"}], "text", [3], [{"role": "user", "content": 3}]])
 def test_malformed_messages_are_a_chat_error(model: LocalChat, messages: object) -> None:
     with pytest.raises(ChatError, match="cannot read the request"):
-        model.complete(messages)  # pyright: ignore[reportArgumentType]
+        model.complete(messages)
 
 
 def test_a_reply_that_takes_too_long_is_a_chat_error() -> None:
@@ -176,7 +176,7 @@ def test_adapters_share_one_base_and_do_not_touch_each_other(tmp_path: Path) -> 
 
 def test_nobody_else_can_reach_the_model() -> None:
     with LocalChat(context=256, threads=1) as chat:
-        folder = chat._engine._folder  # pyright: ignore[reportPrivateUsage]
+        folder = chat._engine._folder
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         inodes = {
             os.readlink(link).removeprefix("socket:[").removesuffix("]")

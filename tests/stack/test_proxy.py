@@ -53,7 +53,7 @@ def turn(number: int) -> list[Any]:
     return [{"role": "assistant", "content": "", "tool_calls": [call]}, result]
 
 
-def test_openai_chat_keeps_the_cache_of_the_prompt_between_turns(chat: Any, llama_server: str) -> None:
+def test_openai_chat_keeps_the_prompt_cache_between_turns(chat: Any, llama_server: str) -> None:
     messages: list[Any] = [{"role": "user", "content": KEY_QUESTION}, *turn(1)]
     arguments: Any = {"model": MODEL, "max_tokens": REPLY_TOKENS, "temperature": 0, "tools": [TOOL]}
     first = chat.chat.completions.with_raw_response.create(messages=messages, **arguments)

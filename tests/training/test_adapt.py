@@ -98,7 +98,7 @@ def test_a_better_model_is_written(
     assert result.text == "Ada owns 100 sheep."
 
 
-def test_a_layer_moves_from_where_it_starts_only_as_far_as_the_labels_ask() -> None:
+def test_layer_moves_only_as_far_as_the_labels_ask() -> None:
     group = Group("q", "own", "?", [], [GroupDocument(None, "a b", [(0, 1), (2, 3)], [1, 0], 1, 0)])
     case = Case.make(group)
     prior = LinearLayer(np.zeros(2), np.ones(2), np.array([1.0, 0.0]), 0.0)

@@ -79,7 +79,7 @@ def test_good_run_keeps_its_thoughts_searches_and_answer() -> None:
         make_row(1, ("<think>", *STEPS[0][1:]), *STEPS[1:]),
     ],
 )
-def test_drops_runs_without_a_grounded_answer_or_of_another_form(row: dict[str, Any]) -> None:
+def test_drops_runs_that_are_ungrounded_or_malformed(row: dict[str, Any]) -> None:
     assert keep_good([row]) == []
 
 

@@ -36,7 +36,7 @@ def test_balanced_bce_of_one_class_is_plain_cross_entropy() -> None:
     assert float(loss) == pytest.approx((math.log(2) + log1pexp(1.0)) / 2)
 
 
-def test_listwise_compares_positives_with_negatives_of_their_question() -> None:
+def test_listwise_compares_within_one_question() -> None:
     logits = torch.tensor([2.0, 1.0, 0.0, -1.0, 5.0])
     labels = torch.tensor([1, 1, 0, 0, 0])
     group = torch.tensor([0, 0, 0, 0, 1])  # the last sentence belongs to a question without a positive

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from tersely.metrics import Range
+from training import adapt
+from training.package_questions import __main__ as command
 from training.package_questions.build import Corpus, render_table
 from training.package_questions.fetch import list_download_command
 from training.package_questions.passages import PASSAGE, split_text
@@ -105,6 +107,28 @@ def test_rows_point_to_the_evidence(packages: Path, questions: list[PackageQuest
         assert 1 in label_document(parsed.passage).labels
     assert corpus.make_row(questions[0], 0)["docs"][0]["title"] == "ferry README.md § Departures"
     assert "split train                            3  67%" in render_table(corpus)
+
+
+def test_adapting_takes_the_requests(
+    packages: Path, questions: list[PackageQuestion], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "read_questions", lambda: questions)
+    out = tmp_path / "own.jsonl"
+    build = ["build", "--packages", str(packages), "--requests", "--out", str(out)]
+    assert command.main([*build, "--only", "ferry"]) == 0
+    monkeypatch.setattr(adapt, "FEWEST", 3)
+    groups, unlabelled = adapt.read_questions(out)
+    assert (len(groups), unlabelled) == (3, 0)
+    needed = {
+        d.text[start:end]
+        for group in groups
+        for d in group.documents
+        for (start, end), label in zip(d.units, d.labels, strict=True)
+        if label == 1
+    }
+    assert "The tide turns twice a day." in needed
+    command.main([*build, "--only", "raft"])
+    assert out.read_text(encoding="utf-8") == ""
 
 
 def test_negatives_come_from_the_same_package_and_split(

@@ -51,7 +51,7 @@ def test_restored_weights_compute_what_the_artifact_computes(tmp_path: Path) -> 
         np.testing.assert_allclose(logits.numpy(), expected, atol=0.2)
 
 
-def test_a_share_of_the_base_model_moves_every_weight_towards_it(tmp_path: Path) -> None:
+def test_share_of_the_base_model_moves_every_weight(tmp_path: Path) -> None:
     base, _, _ = build_selector(CONFIG)
     states = [base.encoder.state_dict()]
     for share in (0.0, 0.25):

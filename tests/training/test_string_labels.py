@@ -117,7 +117,7 @@ def test_head_reads_only_the_state_at_sen(paper: tuple[SelectorConfig, Path]) ->
     assert layout.sen_id in window.input_ids
 
 
-def test_limits_the_tokens_of_questions_and_the_questions_of_batches(
+def test_limits_tokens_of_questions_and_size_of_batches(
     paper: tuple[SelectorConfig, Path],
 ) -> None:
     config, folder = paper

@@ -18,7 +18,7 @@ _DECISIONS: dict[Decision, str] = {
 
 
 def render_card(config: SelectorConfig, decision: Decision, facts: dict[str, Any]) -> str:
-    """Markdown with a Hugging Face header."""
+    """Render Markdown with a Hugging Face header."""
     return f"""---
 library_name: tersely
 license: apache-2.0

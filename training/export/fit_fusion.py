@@ -180,7 +180,7 @@ class _Target:
         self.labels = pad_sequence(labels, batch_first=True, padding_value=PADDING)
 
     def loss(self, logits: Tensor) -> Tensor:
-        """`logits` has shape (sentences,), over all cases."""
+        """Return the loss of all cases. `logits` has shape (sentences,)."""
         padded = torch.zeros(self.labels.shape).masked_scatter(self.labels != PADDING, logits)
         return (compute_losses(padded[:, None], self.labels) * self.share).sum()
 

@@ -136,6 +136,16 @@ class Corpus:
         }
 
 
+def make_request(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as `tersely calibrate` and `training.adapt` take it."""
+    return {
+        "query": row["question"],
+        "documents": [{"title": doc["title"], "text": doc["text"]} for doc in row["docs"]],
+        "answers": row["answers"],
+        "evidence": [doc["sentences"][at] for doc in row["docs"] for at in doc["support"]],
+    }
+
+
 def render_table(corpus: Corpus) -> str:
     """Return a table of the questions by package, kind and split, with the share of paraphrased ones."""
     counts: Counter[str] = Counter()

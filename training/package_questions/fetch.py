@@ -23,7 +23,8 @@ def fetch_packages(questions: Iterable[PackageQuestion], folder: Path) -> list[s
             _fetch(question, folder)
         except subprocess.CalledProcessError as error:
             lines = error.stderr.strip().splitlines()
-            failures.append(f"{name}: {lines[-1] if lines else error}")
+            hint = ". Run apt-get update first" if question.origin == "debian" else ""
+            failures.append(f"{name}: {lines[-1] if lines else error}{hint}")
         except OSError as error:
             failures.append(f"{name}: {error}")
     return failures

@@ -9,7 +9,7 @@ from training.sources import render_sources
 
 
 def render_card(config: dict[str, Any]) -> str:
-    """Markdown with a Hugging Face header, from the contents of `reader.json`."""
+    """Render Markdown with a Hugging Face header, from the contents of `reader.json`."""
     held = config["heldout"]
     return f"""---
 license: apache-2.0

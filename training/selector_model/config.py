@@ -37,7 +37,7 @@ class DataConfig:
     """Share of all articles, drawn by name, that is also held out. Held-out chains use only questions about
     held-out articles."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
-    """How often each question of a set is used in one pass; 1 for a set that is not listed."""
+    """Number of times that each question of a set is used in one pass; 1 for a set that is not listed."""
     labels: Labels = "support"
     """With "string", questions need no labels, and Phase I skips those with the answers "yes", "no" or
     "noanswer"."""

@@ -1,4 +1,4 @@
-"""`python -m training.summarizer.export --run RUN --out models/tersely-recon`: package an adapter.
+"""`python -m training.summarizer.export --run RUN --out models/my-summarizer`: package an adapter.
 
 adapter_model.safetensors, adapter_config.json   for transformers with peft, and for vLLM
 adapter.gguf                                     for llama.cpp, which `tersely_agents.summaries` uses

@@ -9,11 +9,12 @@ from typing import Literal, Protocol
 
 from benchmarks.shared.cache import digest
 
-Template = Literal["effcomp", "examples"]
+Template = Literal["effcomp", "examples", "reading"]
 """Prompt for a language model.
 
 effcomp   EFFCOMP's template (appendix B.4), word for word: for a model of the paper's size
 examples  two worked examples first: a small model repeats the question without them (training/LOG.md)
+reading   the same, with a third example that the context does not answer
 """
 
 EFFCOMP = (
@@ -39,6 +40,17 @@ EXAMPLES = (
 )
 """Contexts, questions and answers that come first in the template "examples"."""
 
+ABSTENTION = "not stated"
+"""What the template "reading" asks for if the context does not say."""
+
+READING = f"{INSTRUCTION} Only if it says nothing about it, answer: {ABSTENTION}."
+
+ABSTAINED = (
+    "Harbour Street\nThe market hall in Harbour Street has forty stalls and opens at six.",
+    "Who designed the market hall in Harbour Street?",
+    ABSTENTION,
+)
+
 NEW_TOKENS = 10
 """Tokens of an answer that a language model may write, greedily (EFFCOMP, appendix B.5)."""
 
@@ -54,26 +66,40 @@ class Prompt:
         """Return the prompt for a language model that continues a text."""
         if template == "effcomp":
             return EFFCOMP.format(question=self.question, context=self.context)
+        instruction, examples = _choose_examples(template)
         shown = [
             f"{_format_question(context, question)}\nAnswer: {answer}"
-            for context, question, answer in EXAMPLES
+            for context, question, answer in examples
         ]
-        return "\n\n".join([INSTRUCTION, *shown, f"{_format_question(self.context, self.question)}\nAnswer:"])
+        return "\n\n".join([instruction, *shown, f"{_format_question(self.context, self.question)}\nAnswer:"])
 
     def messages(self, template: Template) -> list[dict[str, str]]:
         """Return the prompt for a chat model. EFFCOMP's template is one message of the user."""
         if template == "effcomp":
             return [{"role": "user", "content": self.render(template)}]
+        instruction, examples = _choose_examples(template)
         turns: list[tuple[str, str]] = []
-        for context, question, answer in EXAMPLES:
+        for context, question, answer in examples:
             turns += [("user", _format_question(context, question)), ("assistant", answer)]
         turns.append(("user", _format_question(self.context, self.question)))
-        turns[0] = "user", f"{INSTRUCTION}\n\n{turns[0][1]}"
+        turns[0] = "user", f"{instruction}\n\n{turns[0][1]}"
         return [{"role": role, "content": content} for role, content in turns]
 
 
 def _format_question(context: str, question: str) -> str:
     return f"Context: {context}\nQuestion: {question}"
+
+
+def _choose_examples(template: Template) -> tuple[str, tuple[tuple[str, str, str], ...]]:
+    # The example without an answer stands in the middle: small models repeat the last one.
+    if template == "reading":
+        return READING, (EXAMPLES[0], ABSTAINED, EXAMPLES[1])
+    return INSTRUCTION, EXAMPLES
+
+
+def make_prompt_key(prompt: Prompt) -> str:
+    """Return the id of a prompt in files of prompts and answers."""
+    return digest(prompt.question, prompt.context).hex()
 
 
 def hash_prompt(template: Template) -> str:

@@ -5,13 +5,14 @@ Acc, except that two distant sentences cannot form an answer together. It is Non
 out, if the answer is yes or no, or occurs in no document.
 
 *Supporting sentence kept*: at least half of the characters of a labelled sentence or speaker turn are kept
-(EFFCOMP's RQ4). It is None if nothing is labelled. Titles never count: both look at document texts only.
+(EFFCOMP's RQ4). It is None if nothing is labelled. Of several sets that are enough, the one counts of which
+most is kept, as one span. Titles never count: both look at document texts only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tersely.metrics import Range, contains_answer, span_recall
 from tersely.types import Document
@@ -41,6 +42,8 @@ class Example:
     documents: tuple[SourceDocument, ...]
     support: tuple[KeptSpan, ...] | None
     """Supporting sentences or turns; None if the set does not label them."""
+    support_sets: tuple[tuple[KeptSpan, ...], ...] = field(default=(), kw_only=True)
+    """Sets of sentences of which any one is enough; empty if all of `support` is needed."""
     answer_spans: tuple[KeptSpan, ...] | None
     """Places of the answer by the annotators; None if the set does not label them."""
     findable: bool
@@ -77,13 +80,17 @@ def score_kept(example: Example, kept: Sequence[KeptSpan]) -> Score:
             for doc, ranges in by_document.items()
             for start, end in ranges
         )
-    support: float | None = None
-    if example.support:
-        shares = [
-            span_recall([(start, end)], by_document.get(doc, [])) for doc, start, end in example.support
-        ]
-        support = sum(shares) / len(shares)
-    return Score(answer, support, len(example.support or ()))
+    if example.support_sets:
+        shares = [_measure_support(spans, by_document) for spans in example.support_sets]
+        return Score(answer, max(shares), 1)
+    if not example.support:
+        return Score(answer, None, 0)
+    return Score(answer, _measure_support(example.support, by_document), len(example.support))
+
+
+def _measure_support(spans: Sequence[KeptSpan], by_document: Mapping[int, list[Range]]) -> float:
+    shares = [span_recall([(start, end)], by_document.get(doc, [])) for doc, start, end in spans]
+    return sum(shares) / len(shares)
 
 
 def join_kept(example: Example, kept: Sequence[KeptSpan]) -> dict[int, list[Range]]:

@@ -130,6 +130,7 @@ def _make_example(row: Row, negatives: Sequence[Passage], seed: int) -> Example:
         answers=answers,
         documents=tuple(documents[old] for old in order),
         support=_locate_support(row, place),
+        support_sets=_locate_sets(row),
         answer_spans=_locate_answers(row, place),
         findable=any(contains_answer(document.text, answers) for document in documents),
     )
@@ -155,6 +156,14 @@ def _locate_support(row: Row, place: Mapping[int, int]) -> tuple[KeptSpan, ...] 
                 )
             spans.append((place[index], *span))
     return tuple(sorted(spans))
+
+
+def _locate_sets(row: Row) -> tuple[tuple[KeptSpan, ...], ...]:
+    """Return the sets of sentences that are each enough, of a row with one document."""
+    sets: list[list[int]] = row.get("meta", {}).get("sets") or []
+    ranges = locate(row["docs"][0]["text"], row["docs"][0]["sentences"]) if any(sets) else []
+    spans = [[ranges[at] for at in own] for own in sets]
+    return tuple(tuple((0, *span) for span in own if span) for own in spans if own and all(own))
 
 
 def _locate_answers(row: Row, place: Mapping[int, int]) -> tuple[KeptSpan, ...] | None:
@@ -209,6 +218,10 @@ def _has_several_documents(row: Row) -> bool:
     return len(row["docs"]) >= 10
 
 
+def _is_supported(row: Row) -> bool:
+    return row["meta"]["label"] != "not_supported"
+
+
 def _is_specific(row: Row) -> bool:
     return row["docs"][0].get("support") is not None
 
@@ -247,6 +260,13 @@ TASKS: dict[str, Task] = {
             "Packages' documentation, 24 passages",
             {"train": "package_questions", "eval": "package_questions"},
             sample=200,
+        ),
+        Task(
+            "wice",
+            "WiCE, claims over a web page",
+            {"eval": "wice"},
+            sample=200,
+            keep=_is_supported,
         ),
         Task(
             "qmsum",

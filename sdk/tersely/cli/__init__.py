@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return print_error("standard input or standard output is closed", INTERNAL)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # Text leaves as it is in its source: UTF-8, line ends untouched, lone surrogates escaped.
+            # Write text as it is in its source: UTF-8, line ends untouched, lone surrogates escaped.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="")
     # The command reports failures itself; the library's log would repeat them.
     logging.getLogger("tersely").addHandler(logging.NullHandler())
@@ -53,6 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def print_error(message: object, code: int) -> int:
     """Print a message on one line of standard error and return `code`."""
     line = " ".join(str(message).split())
-    with contextlib.suppress(OSError):  # nobody may be left to read it; the exit code still says it
+    with contextlib.suppress(OSError):  # the reader may be gone; the exit code still tells
         print(f"tersely: {line}", file=sys.stderr)
     return code

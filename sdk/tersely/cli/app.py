@@ -22,13 +22,15 @@ from tersely.cli.options import (
     COLOR,
     COMPRESSION,
     COMPRESSOR,
+    FILES,
+    FORMAT,
     JSON,
     MODEL,
     load_compressor,
     option,
     refuse_both,
 )
-from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, name_file, read_documents
+from tersely.cli.read import DEMO_QUERY, demo_documents, name_file, read_files
 from tersely.cli.servers import proxy, report, serve, wrap
 from tersely.errors import InvalidInputError
 from tersely.inputs import decode_utf8
@@ -88,35 +90,30 @@ def app() -> None:
 )
 @option("--out FILE", "with --batch: a new file for the results (default: standard output)", type=Path)
 @option("--resume", "continue the file of --out: finished requests are skipped, failed ones are repeated")
-@option(
-    "--format [auto|text|jsonl]",
-    'jsonl is one {"text", "title", "id"} a line (default: by suffix or first line)',
-)
+@FORMAT
 @COMPRESSION
-@click.argument("files", type=click.File("rb"), nargs=-1, metavar="[FILE]...")
-def compress(files: tuple[BinaryIO, ...], query: str | None, **options: Any) -> int:
+@FILES
+def compress(files: tuple[str, ...], query: str | None, **options: Any) -> int:
     """Compress documents for a question.
 
-    FILE is text, Markdown, or JSON lines of documents; - or nothing for standard input.
+    FILE is text, Markdown, HTML, PDF, DOCX, EPUB, or JSON lines of documents, also as .gz; a folder; a
+    pattern such as '**/*.md'; - or nothing for standard input.
     """
     batch, out, resume = options["batch"], options["out"], options["resume"]
     refuse_both(query=query, batch=batch)
     compression = _read_compression(options)
     if batch is not None:
-        if files or options["show"]:
-            raise InvalidInputError("--batch goes with neither FILE arguments nor --show. Leave them out.")
+        if files or options["show"] or options["html"]:
+            raise InvalidInputError("--batch takes no FILE arguments, --show or --html. Leave them out.")
         if resume and out is None:
             raise InvalidInputError("--resume needs --out, the file with the results so far.")
         return compress_batch(load_compressor(options), compression, batch, out, resume=resume)
     if out is not None or resume:
         raise InvalidInputError("--out and --resume go with --batch. Leave them out.")
-    files = files or (sys.stdin.buffer,)
-    if any(is_stdin(file) and file.isatty() for file in files):
-        print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
-    documents = read_documents(files, options["format"])
+    documents = read_files(files, options["format"])
     result = load_compressor(options).compress(query, documents, **compression.arguments())
-    if options["json"] or options["show"]:
-        return _print(result, documents, options)
+    if options["json"] or options["show"] or options["html"]:
+        return _print(query, result, documents, options)
     print(result.text)
     if sys.stderr.isatty():
         print(show.summarize(result, documents), file=sys.stderr)
@@ -133,7 +130,7 @@ def demo(query: str, **options: Any) -> int:
     result = load_compressor(options).compress(query, documents, **compression.arguments())
     if not options["json"]:
         print(f"Question: {query}\n")
-    return _print(result, documents, options)
+    return _print(query, result, documents, options)
 
 
 @app.command("condense")
@@ -147,6 +144,31 @@ def condense_file(file: BinaryIO, *, expand: bool) -> int:
     convert = lossless.expand if expand else lossless.condense
     sys.stdout.write(convert(decode_utf8(file.read(), name_file(file))))
     return OK
+
+
+@app.command()
+@option("-q --query QUERY", "the question that the summary should help to answer", required=True)
+@option("--budget N", "at most N tokens")
+@option("--local FOLDER", "a trained summarizer writes, in this process")
+@option("--base-url URL", "a chat model on this OpenAI-compatible server writes")
+@option("--chat-model NAME", "name of the model on the server (default: the first that the server lists)")
+@option("--sources", "print under each sentence where it comes from")
+@JSON
+@FORMAT
+@COMPRESSOR
+@FILES
+def summarize(files: tuple[str, ...], **options: Any) -> int:
+    """Summarize documents for a question, in their own sentences.
+
+    A model that writes the summary is checked: sentences that no document supports are left out. FILE is as
+    for compress.
+    """
+    refuse_both(local=options["local"], base_url=options["base_url"])
+    refuse_both(json=options["json"], sources=options["sources"])
+    documents = read_files(files, options["format"])
+    return importlib.import_module("tersely_agents.cli").summarize(
+        load_compressor(options), documents, options
+    )
 
 
 @app.command()
@@ -269,13 +291,16 @@ for _command in (app, *app.commands.values(), *hook.commands.values()):
 
 
 def _read_compression(options: Options) -> CompressionOptions:
-    refuse_both(json=options["json"], show=options["show"])
+    refuse_both(json=options["json"], show=options["show"], html=options["html"])
     return CompressionOptions(**{field.name: options[field.name] for field in OPTION_FIELDS})
 
 
-def _print(result: Compression, documents: list[Document], options: Options) -> int:
+def _print(query: str | None, result: Compression, documents: list[Document], options: Options) -> int:
     if options["json"]:
         print(show.to_json(result.to_dict()))
+    elif options["html"]:
+        show.write_page(options["html"], query, result, documents)
+        print(show.summarize(result, documents), f"The view is in {options['html']}.", sep="\n")
     else:
         view = show.show_documents if options["show"] else show.show_receipt
         summary = show.summarize(result, documents)

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import click
@@ -117,6 +118,11 @@ _TYPES = {
     "R": _parse_share,
     "S": float,
 }
+FILES = click.argument("files", nargs=-1, metavar="[FILE]...")
+FORMAT = option(
+    "--format [auto|text|jsonl]",
+    'jsonl is one {"text", "title", "id"} a line (default: by content, suffix or first line)',
+)
 JSON = option("--json", "print one JSON line")
 COLOR = option(
     "--color [auto|always|never]",
@@ -147,5 +153,6 @@ COMPRESSION = combine(
     COMPRESSOR,
     option("--json", "print the result and its receipt as one JSON line"),
     option("--show", "print the documents, kept bright and dropped dim"),
+    option("--html FILE", "write a page with the documents beside the result to FILE", type=Path),
     COLOR,
 )

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NoReturn, cast
 
 from tersely import inputs
+from tersely.cli import OK, formats, print_error
+from tersely.cli.show import show_progress
 from tersely.errors import InvalidInputError
 from tersely.types import Document
 
 Format = Literal["auto", "text", "jsonl"]
 
 DEMO_QUERY = "When does the last boat leave Port Maren in winter, and can I take my bicycle on it?"
+_FEW_FILES = 20
+"""Up to so many files are read without a progress bar."""
 _DEMO = Path(__file__).with_name("demo") / "documents.jsonl"
 
 
@@ -26,7 +33,7 @@ class Request:
     line: int
     """Counted from 1."""
     id: Any = None
-    """Any JSON value; it is handed back as it came."""
+    """Any JSON value, which the result repeats."""
     query: str | None = None
     """None for no question."""
     documents: tuple[Document, ...] = ()
@@ -37,7 +44,7 @@ class Request:
 
 
 def is_stdin(file: BinaryIO) -> bool:
-    """Whether a file is standard input, which has no name of its own."""
+    """Whether a file is standard input, which has no name."""
     return file is sys.stdin.buffer
 
 
@@ -46,31 +53,91 @@ def name_file(file: BinaryIO) -> str:
     return "standard input" if is_stdin(file) else file.name
 
 
-def read_documents(files: Sequence[BinaryIO], form: Format) -> list[Document]:
-    """Read the documents of all files in order.
+def find_files(names: Sequence[str]) -> list[str]:
+    """Return the files that arguments name, each once: files, folders, patterns such as `**/*.md`, and `-`.
+
+    Of a folder, all files in it and in its folders are returned in alphabetical order, but no hidden ones.
+
+    Raises InvalidInputError for a name without a file.
+    """
+    found: list[str] = []
+    for name in names:
+        if name == "-" or os.path.isfile(name):
+            files = [name]
+        elif os.path.isdir(name):
+            files = _list_folder(name)
+        elif os.path.exists(name):
+            files = [name]  # such as a named pipe
+        elif glob.has_magic(name):
+            matches = sorted(glob.glob(name, recursive=True))
+            files = [
+                file
+                for match in matches
+                for file in (_list_folder(match) if os.path.isdir(match) else [match])
+            ]
+        else:
+            raise InvalidInputError(f"There is no file or folder {name!r}. Check the name.")
+        if not files:
+            raise InvalidInputError(f"There are no files in {name!r}. Name a file, a folder or a pattern.")
+        found += files
+    if found.count("-") > 1:
+        raise InvalidInputError("Standard input can be read only once. Give '-' one time.")
+    return list(dict.fromkeys(found))
+
+
+def read_files(names: Sequence[str], form: Format) -> list[Document]:
+    """Read the documents of files, folders and patterns, or of standard input if there are none.
+
+    Files of a folder or a pattern that are not text are skipped, with a note on standard error.
+
+    Raises:
+        InvalidInputError: a file that was named cannot be read; or there is no text.
+        MissingDependencyError: a PDF needs a package that is not installed.
+    """
+    documents: list[Document] = []
+    skipped: list[str] = []
+    files = find_files(names or ["-"])
+    if "-" in files and sys.stdin.isatty():
+        print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
+    with show_progress(files) if len(files) > _FEW_FILES else nullcontext(files) as progress:
+        for name in progress:
+            try:
+                if name == "-":
+                    documents += _read_file(sys.stdin.buffer, form)
+                else:
+                    with open(name, "rb") as file:
+                        documents += _read_file(file, form)
+            except InvalidInputError:
+                if name in names:
+                    raise
+                skipped.append(name)
+    if skipped:
+        more = f" and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
+        print_error(f"skipped {skipped[0]}{more}: not text, or damaged", OK)
+    return _check_documents(documents)
+
+
+def read_documents(file: BinaryIO, form: Format) -> list[Document]:
+    """Read the documents of a file.
 
     A text or Markdown file is one document with the file's name as id; JSON lines hold one document each.
     `auto` takes `.jsonl` and `.ndjson` files, and standard input that starts with such a line, as JSON lines.
+    It reads PDF, DOCX and EPUB, too. Files that gzip has compressed are decompressed.
 
     Raises:
         InvalidInputError: a file is not UTF-8 text, or has a bad line; or all are empty.
     """
-    if sum(map(is_stdin, files)) > 1:
-        raise InvalidInputError("Standard input can be read only once. Give '-' one time.")
-    documents = [document for file in files for document in _read_file(file, form)]
-    if not any(document.text.strip() for document in documents):
-        raise InvalidInputError("There is no text in the input. Give at least one document.")
-    return documents
+    return _check_documents(list(_read_file(file, form)))
 
 
 def demo_documents() -> list[Document]:
     """Read the sample documents that ship with the package."""
     with _DEMO.open("rb") as file:
-        return read_documents([file], "jsonl")
+        return read_documents(file, "jsonl")
 
 
 def read_requests(file: BinaryIO) -> Iterator[Request]:
-    """Yield the requests of a batch as its lines arrive: a program that writes them gets its answers in step.
+    """Yield the requests as their lines arrive, so that a program that writes them gets each answer at once.
 
     Blank lines are skipped. A line that cannot be used becomes a request with an error.
     """
@@ -98,18 +165,36 @@ def _make_request(value: object, number: int, where: str) -> Request:
     return Request(number, record.get("id"), query, parsed, record.get("answers"))
 
 
+def _list_folder(name: str) -> list[str]:
+    found: list[str] = []
+    for folder, folders, files in os.walk(name):
+        folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
+        found += [os.path.join(folder, file) for file in sorted(files) if not file.startswith(".")]
+    return found
+
+
+def _check_documents(documents: list[Document]) -> list[Document]:
+    if not any(document.text.strip() for document in documents):
+        raise InvalidInputError("There is no text in the input. Give at least one document.")
+    return documents
+
+
 def _read_file(file: BinaryIO, form: Format) -> Iterable[Document]:
-    text = inputs.decode_utf8(file.read(), name_file(file))
+    name = name_file(file)
+    data = formats.decompress(file.read(), name)
+    if form == "auto" and (read := formats.find_reader(data)):
+        return read(data, name)
+    text = inputs.decode_utf8(data, name)
     if form == "text" or (form == "auto" and not _is_jsonl(file, text)):
-        return [Document(text, id=None if is_stdin(file) else file.name)]
+        return [Document(text, id=None if is_stdin(file) else name)]
     # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
-    lines = ((f"{name_file(file)}, line {number}", line) for number, line in enumerate(text.split("\n"), 1))
+    lines = ((f"{name}, line {number}", line) for number, line in enumerate(text.split("\n"), 1))
     return [_make_document(_parse_json(line, where), where) for where, line in lines if line.strip()]
 
 
 def _is_jsonl(file: BinaryIO, text: str) -> bool:
     if not is_stdin(file):
-        return file.name.lower().endswith((".jsonl", ".ndjson"))
+        return file.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     try:
         first = json.loads(text.lstrip().split("\n", 1)[0])
     except (ValueError, RecursionError):

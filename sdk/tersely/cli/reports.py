@@ -126,7 +126,7 @@ def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path)
         )
         if answerability is not None:
             abstentions[f"{share:g}"] = (
-                f"refuses {answerability.promise(share).refused:.0%} without an answer"
+                f"refuses {answerability.make_abstention(share).refused:.0%} without an answer"
             )
     return Report(
         {

@@ -40,6 +40,7 @@ LIMITS = combine(
     ),
     option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)"),
     option("--timeout S", "most seconds that a request waits for the compression (default: 10)"),
+    option("--open-originals", "give the model a tool for originals, which the proxy answers"),
     LEDGER,
     option("--holdout R", "with --ledger: share of conversations that are never shortened (default: 10%)"),
 )
@@ -82,10 +83,10 @@ def proxy(host: str, port: int, **options: Any) -> int:
 @COMPRESSOR
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="AGENT [ARGUMENT]...")
 def wrap(command: tuple[str, ...], **options: Any) -> int:
-    """Run a coding agent with a proxy of its own: claude, codex, opencode, or any program.
+    """Run a coding agent with a proxy of its own: claude, codex, gemini, opencode, or any program.
 
-    The program gets the proxy's address as ANTHROPIC_BASE_URL and OPENAI_BASE_URL, and its exit code becomes
-    that of tersely. Options before AGENT are those of the proxy.
+    The program gets the proxy's address as ANTHROPIC_BASE_URL, OPENAI_BASE_URL and GOOGLE_GEMINI_BASE_URL.
+    Its exit code becomes that of tersely. Options before AGENT are those of the proxy.
     """
     server = importlib.import_module("tersely_proxy")
     limits = _read_limits(options)
@@ -132,6 +133,7 @@ def _read_limits(options: Options) -> Options:
         "limits": limits,
         "upstream": options["upstream"],
         "queue": options["queue"],
+        "open_originals": options["open_originals"],
         "ledger": _read_ledger(options),
     }
 

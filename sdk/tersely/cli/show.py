@@ -8,12 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
 from tersely.cli import MODEL_FAILED, OK, print_error
 from tersely.types import Compression, Document, Span
+from tersely.view import is_sentence, label, make_page
 
 Item = TypeVar("Item")
 
@@ -50,7 +52,7 @@ def show_documents(result: Compression, documents: Sequence[Document], color: bo
     blocks: list[str] = []
     for index, document in enumerate(documents):
         spans = groups[index]
-        head = f"{label(document, index)}  ({len(kept.intersection(spans))} of {len(spans)} kept)"
+        head = f"{_name(document, index)}  ({len(kept.intersection(spans))} of {len(spans)} kept)"
         body = _highlight if color else _sign
         blocks.append(f"{_paint_title(head, color)}\n{body(document.text, spans, kept)}")
     return "\n\n".join(blocks)
@@ -61,7 +63,7 @@ def show_receipt(result: Compression, documents: Sequence[Document], color: bool
     blocks: list[str] = []
     for index, spans in _group(result.kept).items():
         document = documents[index]
-        rows = [_paint_title(label(document, index), color)]
+        rows = [_paint_title(_name(document, index), color)]
         for span in spans:
             text = _paint(document.text[span.start : span.end], color, bold=True)
             text = text.replace("\n", "\n" + " " * 20)
@@ -72,14 +74,24 @@ def show_receipt(result: Compression, documents: Sequence[Document], color: bool
 
 def summarize(result: Compression, documents: Sequence[Document]) -> str:
     """Return a line with what went in, what came out and how long it took."""
-    sentences = len(result.kept) + len(result.dropped)
+    kept, dropped = (
+        sum(is_sentence(documents[s.doc].text[s.start : s.end], s.reason) for s in spans)
+        for spans in (result.kept, result.dropped)
+    )
     used = len({span.doc for span in result.kept})
     share = f" ({result.rate:.0%})" if result.tokens_before else ""
     return (
         f"{result.status}: {result.tokens_before:,} -> {result.tokens_after:,} tokens{share}, "
-        f"{len(result.kept)} of {sentences} sentences from {used} of {len(documents)} documents, "
+        f"{kept} of {kept + dropped} sentences from {used} of {len(documents)} documents, "
         f"{result.timings['total'] * 1000:,.0f} ms"
     )
+
+
+def write_page(file: Path, query: str | None, result: Compression, documents: Sequence[Document]) -> None:
+    """Write the view of a result to an HTML file."""
+    sources = [(document.title or document.id, document.text) for document in documents]
+    page = make_page(result.to_dict(), query, sources)
+    file.write_text(page, encoding="utf-8", errors="xmlcharrefreplace", newline="")
 
 
 def tabulate(facts: Mapping[str, Any], color: bool) -> str:
@@ -87,7 +99,7 @@ def tabulate(facts: Mapping[str, Any], color: bool) -> str:
     pairs = list(_flatten(facts))
     width = max((len(name) for name, _ in pairs), default=0)
     return "\n".join(
-        f"{_paint_title(name.ljust(width), color)}  {_make_visible(value)}" for name, value in pairs
+        f"{_paint_title(name.ljust(width), color)}  {make_visible(value)}" for name, value in pairs
     )
 
 
@@ -115,26 +127,25 @@ def print_warnings(result: Compression, where: str = "") -> int:
     return OK
 
 
-def label(document: Document, index: int) -> str:
-    """Return the title, else the id, else the number of a document, on one line."""
-    return " ".join((document.title or document.id or f"document {index + 1}").split())
+def _name(document: Document, index: int) -> str:
+    return label(document.title or document.id, index)
 
 
 def _highlight(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
     parts: list[str] = []
     position = 0
     for span in spans:
-        parts.append(_make_visible(text[position : span.start]))
+        parts.append(make_visible(text[position : span.start]))
         style = {"bold": True} if span in kept else {"dim": True}
         parts.append(_paint(text[span.start : span.end], True, **style))
         position = span.end
-    return "".join([*parts, _make_visible(text[position:])]).strip("\n")
+    return "".join([*parts, make_visible(text[position:])]).strip("\n")
 
 
 def _sign(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
     rows: list[str] = []
     for span in spans:
-        first, *rest = _make_visible(text[span.start : span.end]).split("\n")
+        first, *rest = make_visible(text[span.start : span.end]).split("\n")
         sign = "+" if span in kept else "-"
         rows += [f"{sign} {span.score:.2f} {first}", *(f"{sign}      {line}" for line in rest)]
     return "\n".join(rows)
@@ -169,11 +180,12 @@ def _paint_title(text: str, color: bool) -> str:
 
 def _paint(text: str, color: bool, **style: Any) -> str:
     # Line by line: pagers and terminals forget a colour at the end of a line.
-    visible = _make_visible(text)
+    visible = make_visible(text)
     if not color:
         return visible
     return "\n".join(click.style(line, **style) if line else "" for line in visible.split("\n"))
 
 
-def _make_visible(text: str) -> str:
+def make_visible(text: str) -> str:
+    """Return a text whose control characters cannot command the terminal."""
     return text.replace("\r\n", "\n").translate(_VISIBLE)

@@ -23,10 +23,9 @@ MARK_TOKENS = 8
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT = 4
-"""Such a sentence comes with the one before it if both take at most this part of the limit."""
+"""Such a sentence comes with the one before it if both take at most 1 / _CONTEXT of the limit."""
 _HEADS = 0.5
-"""Share of the tokens of its heads that lowers the priority of a part of structure, as its own tokens do.
-Other parts may share the heads."""
+"""The price of a part of structure includes this share of its heads' tokens: others may share the heads."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
@@ -104,9 +103,8 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for the best one. Greedy filling alone can then lose
-        # nearly all of the score. If one selection has the best unit, the better of the two cannot lose that
-        # much (Lin and Bilmes, 2010).
+        # Shorter units came first and left no room for the best one. That can cost nearly all of the score.
+        # So try selections with the best unit, and take the one with the highest sum (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}
@@ -145,19 +143,21 @@ def _find_candidates(
             unit = split.units[position]
             if not unit.is_content:
                 continue
-            is_marked = unit.series is not None  # a mark is likely beside it
-            needs = set(unit.needs)
-            for at in (position, *unit.needs):
+            own, is_member = unit.needs, unit.series is not None
+            needs = set(own)
+            for at in (position, *own):
                 needs |= _find_context(split, at, room)
-            price = unit.cost
-            if unit.is_member:  # the heads of a record or a statement may cost more than it does
-                price += _HEADS * sum(split.units[need].cost for need in unit.needs)
+            price, cost = unit.cost, unit.cost
+            if is_member:
+                # The heads of a record or a statement may cost more than it does.
+                price += _HEADS * sum(split.units[need].cost for need in own)
+                cost += MARK_TOKENS * cost_of_a_token  # a mark is likely beside it
             candidates.append(
                 Candidate(
                     position,
                     doc,
                     priority(packing_scores[position], price / cost_of_a_token, length_price),
-                    unit.cost + (MARK_TOKENS * cost_of_a_token if is_marked else 0),
+                    cost,
                     None if unit.atomic else comparable_words(text[unit.start : unit.end]),
                     tuple((need, split.units[need].cost) for need in sorted(needs - {position})),
                 )

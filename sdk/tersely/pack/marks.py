@@ -83,7 +83,7 @@ def _find_runs(
     active: set[Series],
     numbers: Counter[Series],
 ) -> list[Omission]:
-    """Return the omissions among the units start..stop-1, all of which are dropped."""
+    """Return the omissions among the units start..stop-1, which are all dropped."""
     runs: list[Omission] = []
     position = start
     while position < stop:

@@ -160,7 +160,7 @@ def _is_below_threshold(at: int, scored: Scored) -> bool:
 def _breaks_promise(at: int, unit: Unit, scored: Scored, reason: str) -> bool:
     """Whether dropping the unit may break a promised recall.
 
-    The calibration knows whole units that were read. A threshold on their scores holds for them alone.
+    The calibration consists of whole units that the model read, so its threshold holds only for such units.
     """
     if reason in ("duplicate", "markup"):
         return False

@@ -9,8 +9,9 @@ reranker ranks highest.
 """
 
 from tersely.rerank.cross_encoder import CrossEncoder
+from tersely.rerank.decisions import DecisionEndpoint
 from tersely.rerank.endpoint import RerankEndpoint
 from tersely.rerank.relevance import Relevance
 from tersely.score.protocol import Reranker
 
-__all__ = ["CrossEncoder", "Relevance", "RerankEndpoint", "Reranker"]
+__all__ = ["CrossEncoder", "DecisionEndpoint", "Relevance", "RerankEndpoint", "Reranker"]

@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
 BUNDLED = "tersely-mini"
 """The selector that is used if no model is named."""
-ALL_BUNDLED = (BUNDLED, "tersely-recon", "tersely-agent")
+ALL_BUNDLED = (BUNDLED, "tersely-agent")
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
@@ -59,7 +59,7 @@ class Artifact:
         return hashlib.sha256(files.encode()).hexdigest()[:8]
 
     def hash_of(self, *names: str) -> str:
-        """Eight hexadecimal digits that depend on these listed files alone."""
+        """Return eight hexadecimal digits that depend only on these listed files."""
         files: dict[str, Any] = self.manifest["files"]
         return hashlib.sha256("".join(files[name]["sha256"] for name in names).encode()).hexdigest()[:8]
 
@@ -84,14 +84,14 @@ class Artifact:
         return name in self.manifest["files"]
 
     def file(self, name: str) -> Path:
-        """The path of a listed file. Raises ArtifactError for any other: nobody has checked it."""
+        """Return the path of a listed file. Raises ArtifactError for any other: it was not checked."""
         if not self.lists(name):
             raise ArtifactError(f"{self.path / MANIFEST} does not list {name}. {_REMEDY}")
         return self.path / name
 
     @contextmanager
     def usable(self) -> Generator[None]:
-        """Raise ArtifactError for whatever goes wrong while the model is loaded."""
+        """Turn any error inside the block, which loads the model, into an ArtifactError."""
         try:
             yield
         except TerselyError:
@@ -298,7 +298,7 @@ def _check_file(path: Path, expected: dict[str, Any], *, verify: bool, may_be_mi
 
 def _open_file(path: Path) -> BufferedReader:
     """Open a regular file. Raises ArtifactError for a pipe or a device, which may never end."""
-    # Without the flag, opening a pipe waits for somebody to write to it.
+    # Without the flag, opening a pipe waits for a writer.
     stream = open(  # noqa: SIM115 - the caller closes it
         path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
     )

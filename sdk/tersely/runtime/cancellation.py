@@ -1,4 +1,4 @@
-"""Stop the work on a request, if nobody waits for it any more or its time is up.
+"""Stop the work on a request if it was cancelled or its time is up.
 
 Python cannot stop a thread. So the caller leaves a `Cancellation` or a `TimeLimit` in the context of the
 work, which checks them between two steps.
@@ -142,7 +142,7 @@ async def run_cancellable(
 
 
 def run_in_time(work: Callable[[], Result]) -> Result:
-    """Run `work`. If it is not done when the time is up, it is cancelled and left alone in its own thread.
+    """Run `work`. If it is not done when the time is up, cancel it and let its thread end alone.
 
     Raises TimeIsUpError then, and otherwise what `work` raises.
     """

@@ -17,13 +17,13 @@ FILES = ("*.json", "*.md", "*.npz", "onnx/*")
 MAX_BYTES = 4 * 2**30
 """Most bytes of a model; an encoder of 300 million weights has 1.2 GB."""
 MAX_SECONDS = 1800.0
-"""Most seconds of a download: 25 MB take as long at 15 kB a second."""
+"""Most seconds of a download: enough for 25 MB at 15 kB a second."""
 _ANSWER_SECONDS = 20.0
 """Most seconds until the hub lists the files."""
 
 
 class _LimitError(Exception):
-    """A download goes beyond a limit; the message says which."""
+    """A download exceeds a limit; the message says which one."""
 
 
 def download_model(name: str) -> Path:

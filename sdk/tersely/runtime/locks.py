@@ -1,4 +1,4 @@
-"""Locks that survive what Python's own do not: being copied or pickled, and a fork."""
+"""Locks that can be copied and pickled and survive a fork, unlike those of the standard library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import TracebackType
 
 
 class Lock:
-    """A lock that its thread may take again. A copy of it is a new one, which nobody holds."""
+    """A lock that its thread may take again. A copy is a new lock that no thread holds."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

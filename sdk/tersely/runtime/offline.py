@@ -19,7 +19,7 @@ _UNSAFE = re.compile(r"[\s\x00-\x20\x7f\\]")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An HTTP address, taken apart once, so that two libraries cannot read it in two ways."""
+    """An HTTP address, parsed once, so that two libraries cannot read it in two ways."""
 
     url: str
     """The address to connect to, without user and password."""
@@ -41,7 +41,7 @@ def network_forbidden() -> bool:
 
 
 def check_address(url: object) -> Address:
-    """Take an HTTP address apart that may be reached now.
+    """Parse an HTTP address, and check that it may be reached now.
 
     Raises:
         InvalidInputError: `url` is not an HTTP address, or could be read in two ways. The message has no

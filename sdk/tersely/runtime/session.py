@@ -87,12 +87,12 @@ _sharing = ProcessLock()
 
 
 def _share_session(path: Path, threads: int) -> Any:
-    """The session for a file that is open in this process, or a new one."""
+    """Return the session for a file that is open in this process, or a new one."""
     try:
         file = path.stat()
     except OSError as error:
         raise ArtifactError(f"{path} is missing. Reinstall tersely, or export the model again.") from error
-    # A file that was replaced is another one, and a session of before a fork is of no use.
+    # A replaced file is another file. A session from before a fork is useless.
     key = (os.getpid(), file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, threads)
     with _sharing.hold():
         session = _shared.get(key)
@@ -116,7 +116,7 @@ def _open_session(path: Path, threads: int) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    # A pattern keeps a block for everything that lives at once in a run, on top of what the run allocates.
+    # A pattern would keep a block as large as a whole run, in addition to what the run allocates.
     options.enable_mem_pattern = False
     if sys.platform == "linux":
         # The arena would keep the peak memory of the largest batch. malloc returns memory.

@@ -1,4 +1,4 @@
-"""Whether the documents answer the question: a calibrated probability, and the promise of `abstain`.
+"""Whether the documents answer the question: a calibrated probability, and the threshold for `abstain`.
 
 A linear layer weighs features of the whole request. It was fitted to held-out questions, each once with its
 evidence and once with other documents instead. The file keeps the probabilities of both, cross-fitted.
@@ -93,7 +93,7 @@ def answer_features(m: Matches, logits: Logits, near: Nearness, first: Floats) -
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """The promise of `abstain`."""
+    """A threshold that lets a share of answerable questions through."""
 
     least: float
     """The lowest probability of an answer that gets through."""
@@ -128,10 +128,10 @@ class Answerability:
         probability = float(sigmoid(self.layer(features[None, :]))[0])
         return Judgement(probability, self.reference.distance(shift_features(m, logits, first)))
 
-    def promise(self, share: float) -> Abstention:
+    def make_abstention(self, share: float) -> Abstention:
         """Return the highest threshold that lets this share of questions with an answer through.
 
-        Raises ValueError for more than so many questions can promise.
+        Raises ValueError for a share that is too high for this number of questions.
         """
         least = self.answered.threshold(share)
         passed = sum(score >= least for score in self.unanswered.scores)
@@ -146,7 +146,7 @@ class Answerability:
         The bound grows until it holds nearly all of them.
         """
         known = [[j.answerable for j in part if j.answerable is not None] for part in (answered, unanswered)]
-        # Without an unanswered question there is nothing to promise: one that always passes.
+        # Without an unanswered question nothing can be promised, so add one that always passes.
         with_answer, without = (Calibration(tuple(part or (1.0,)), questions) for part in known)
         distances = [j.distance for j in (*answered, *unanswered) if j.distance is not None]
         return Answerability(self.layer, with_answer, without, self.reference.widen(distances))
@@ -162,7 +162,7 @@ class Answerability:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Answerability:
-        """Raises KeyError, TypeError or ValueError for anything that `to_dict` did not make."""
+        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
         if {name: tuple(features) for name, features in values["features"].items()} != _FEATURES:
             raise ValueError(f"{FILE} was fitted for other features; fit it again")
         layer = LinearLayer.from_dict(values["layer"])
@@ -179,7 +179,7 @@ _FEATURES = {"answer": ANSWER_FEATURES, "shift": SHIFT_FEATURES}
 
 
 def read_answerability(artifact: Artifact) -> Answerability | None:
-    """The answerability of a model; None if its manifest lists none. Raises ValueError for a damaged file."""
+    """Read a model's answerability; None if its manifest lists none. Raises ValueError for a damaged file."""
     if not artifact.lists(FILE):
         return None
     try:

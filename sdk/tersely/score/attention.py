@@ -21,7 +21,7 @@ RELATIONS = ("shared_share", "shared_weight", "names_title", "title_is_named", "
 """Relations between two sentences."""
 
 HEADS = 4
-MOST = 256
+MAX_SENTENCES = 256
 """Most sentences that see each other: those of highest logit. Time and RAM grow with its square."""
 
 LIMIT = 6.0
@@ -31,7 +31,7 @@ Array = NDArray[np.float32]
 
 
 def shape_weights(networks: int, width: int, features: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each array of weights."""
+    """Return the shape of each array of weights."""
     n, d = networks, width
     layers = {
         "input": (features, d),
@@ -56,7 +56,7 @@ class SentenceAttention:
     """The arrays that `shape_weights` lists."""
 
     def __call__(self, features: Floats, relations: Array) -> Floats:
-        """(sentences,) what is added to the logits.
+        """Return what to add to the logits, shape (sentences,).
 
         Args:
             features: (sentences, features)
@@ -94,7 +94,7 @@ class SentenceAttention:
 
     @classmethod
     def load(cls, path: Path) -> SentenceAttention:
-        """Raises ValueError where arrays are missing, or do not fit together."""
+        """Read the weights. Raises ValueError if arrays are missing or do not fit together."""
         with np.load(path) as stored:
             weights = {name: stored[name].astype(np.float32) for name in stored.files}
         try:

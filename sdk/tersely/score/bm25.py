@@ -50,7 +50,7 @@ class BM25:
             self._postings[term] = (at, idf * n * (k1 + 1) / (n + norm[at]))
 
     def scores(self, query: str) -> NDArray[np.float64]:
-        """One score per text, shape (texts,); 0 for a text that contains no term of the query."""
+        """Return a score for each text, shape (texts,); 0 for a text that contains no term of the query."""
         total = np.zeros(self.size)
         for term in self._split(query):
             if term in self._postings:
@@ -59,6 +59,6 @@ class BM25:
         return total
 
     def highest(self, query: str) -> float:
-        """A bound of the scores of `query`: each of its terms has the weight that it has in its best text."""
+        """Return a bound of the scores of `query`: each term counts as much as in its best text."""
         best = (self._postings[t][1].max() for t in self._split(query) if t in self._postings)
         return float(sum(best))

@@ -43,14 +43,14 @@ class Calibration:
         return 1 - 1 / (len(self.scores) + 1)
 
     def threshold(self, recall: float) -> float:
-        """The highest threshold with (questions lost + 1) / (questions + 1) <= 1 - recall.
+        """Return the highest threshold with (questions lost + 1) / (questions + 1) <= 1 - recall.
 
         Raises ValueError above `highest_recall`.
         """
         return self.scores[self._lost(recall)]
 
     def interval(self, recall: float) -> tuple[float, float]:
-        """Bounds of the share of further questions that the threshold keeps, with a probability of 95 %.
+        """Return bounds that hold, at 95 %, the share of further questions that the threshold keeps.
 
         `recall` is the mean over all calibrations of this size. That of one calibration has a beta
         distribution. Raises ValueError above `highest_recall`.
@@ -72,12 +72,12 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
-        """Raises KeyError, TypeError or ValueError for anything that `to_dict` did not make."""
+        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
         return cls(tuple(map(float, values["scores"])), dict(values["questions"]))
 
 
 def read_calibration(artifact: Artifact) -> Calibration | None:
-    """The calibration of a model; None if its manifest lists none. Raises ValueError for a damaged file."""
+    """Read a model's calibration; None if its manifest lists none. Raises ValueError for a damaged file."""
     if not artifact.lists(FILE):
         return None
     try:

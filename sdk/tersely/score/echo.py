@@ -31,7 +31,7 @@ _COVERAGE = EXACT_FEATURES.index("coverage")
 
 
 def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
-    """Return (sentences,) those of documents that echo the question, except the best sentence of each.
+    """Return which sentences belong to a document that echoes the question, except its best one.
 
     A document echoes the question if echoes are at least three and half of its sentences. Structure does not
     count: every line of a log may contain what is asked for.

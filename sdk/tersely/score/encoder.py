@@ -36,20 +36,18 @@ class WindowLogits:
     relevance: NDArray[np.float32]
 
 
+@dataclass(eq=False)
 class Encoder:
     """A graph and the threads that run it. Stateless between calls, so safe to share."""
 
-    def __init__(
-        self, session: EncoderSession, workers: Workers, pad_id: int, batch_tokens: int = BATCH_TOKENS
-    ) -> None:
-        self.session = session
-        self.workers = workers
-        self.pad_id = pad_id
-        self.batch_tokens = batch_tokens
+    session: EncoderSession
+    workers: Workers
+    pad_id: int
+    batch_tokens: int = BATCH_TOKENS
 
     @classmethod
     def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Encoder:
-        """`threads` is the most that may run; None for every usable core."""
+        """Load the graph, to be run by at most `threads` threads; None for every usable core."""
         count = allowed_threads(threads)
         long = layout.max_length >= LONG_WINDOW
         session = EncoderSession(artifact.model_path, count if long else 1)
@@ -60,13 +58,16 @@ class Encoder:
             )
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
-    def encode(self, windows: Sequence[Window], promise: Sequence[float] | None = None) -> list[WindowLogits]:
+    def encode(
+        self, windows: Sequence[Window], estimates: Sequence[float] | None = None
+    ) -> list[WindowLogits]:
         """Return the logits of each window, in order.
 
-        Those of highest `promise` are read first, if it is given. When the time limit of the request is up,
-        those that have not been read are missing. Raises WorkCancelledError once the request is cancelled.
+        Windows with the highest `estimates` are read first, if they are given. When the time limit of the
+        request is up, windows that have not been read are missing. Raises WorkCancelledError once the
+        request is cancelled.
         """
-        # Here, because the workers do not have the context of this thread.
+        # Read them here: the workers do not have the context of this thread.
         cancellation, limit = current_cancellation(), current_time_limit()
         slowest = 0.0
 
@@ -84,13 +85,13 @@ class Encoder:
                 for i, w in enumerate(chosen)
             ]
 
-        # By content: a batch shares the scale of int8, so the order of the documents would change scores.
+        # Sort by content: a batch shares the scale of int8, so the documents' order would change scores.
         order = sorted(range(len(windows)), key=lambda i: windows[i].input_ids)
         lengths = [len(windows[i].input_ids) for i in order]
         # The longest go first, so that no core ends with a long one while the others wait.
         jobs = [[order[k] for k in rows] for rows in batches(lengths, self.batch_tokens)][::-1]
-        if promise is not None:
-            jobs.sort(key=lambda rows: -max(promise[i] for i in rows))
+        if estimates is not None:
+            jobs.sort(key=lambda rows: -max(estimates[i] for i in rows))
         by_window = {
             i: logits
             for rows, out in zip(jobs, self.workers.map(run, jobs), strict=True)

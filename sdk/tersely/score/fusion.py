@@ -25,7 +25,7 @@ LAYERS, ATTENTION = "fusion.json", "attention.npz"
 """Files of a fusion in an artifact."""
 
 Decision = Literal["fitted", "learned"]
-"""How a model decides what to keep.
+"""Ways in which a model decides what to keep.
 
 "fitted": by the score of a fusion that was fitted on labels. "learned": by the keep logit alone, so that the
 more likely action at `[SEN]` wins (EFFCOMP, equation 1)."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tersely.score.attention import MOST, SentenceAttention
+from tersely.score.attention import MAX_SENTENCES, SentenceAttention
 from tersely.score.encoder import Encoder, WindowLogits, merge_logits
 from tersely.score.features import (
     BRIDGE_FEATURES,
@@ -61,20 +61,20 @@ def search_paths(
     encoded: Sequence[EncodedDocument],
     offsets: NDArray[np.int64],
     first: Floats,
-    promise: Floats,
+    estimates: Floats,
 ) -> list[Hop]:
-    """Read windows again after sentences of other documents: those that promise the best paths.
+    """Read windows again after sentences of other documents: those that seem to have the best paths.
 
     Args:
         encoded: the documents.
         offsets: the first sentence of each document, (documents + 1,).
         first: the first stage's logits, (sentences,).
-        promise: how good an end of a path each sentence seems to be, (sentences,).
+        estimates: how likely each sentence seems to end a path, (sentences,).
 
     Returns:
         A hop for each start. Logits of sentences that were not read again are nan.
     """
-    by_document = max_per_document(promise, matches.document, len(encoded))
+    by_document = max_per_document(estimates, matches.document, len(encoded))
     ranked = [int(i) for i in np.argsort(-by_document, kind="stable")]
     starts = path_starts(matches, first)
     paths: list[tuple[float, int, Window]] = []
@@ -86,7 +86,7 @@ def search_paths(
             [e if i in others else EncodedDocument([], []) for i, e in enumerate(encoded)],
             evidence=[*matches.title_ids[home], *matches.sentence_ids[start]],
         )
-        ends = best_values(windows, promise, offsets)
+        ends = best_values(windows, estimates, offsets)
         paths += [(float(first[start]) + end, start, w) for w, end in zip(windows, ends, strict=True)]
     best = sorted(paths, key=lambda path: -path[0])[:PATH_WINDOWS]
     window_logits = encoder.encode([window for _, _, window in best])
@@ -170,7 +170,7 @@ SECOND_FEATURES = FIRST_FEATURES + BRIDGE_FEATURES + PATH_FEATURES
 
 @dataclass(frozen=True, slots=True)
 class SecondStage:
-    """The sentences that see each other, and what is known of them without a second pass."""
+    """The sentences that are compared with each other, and their features without a second pass."""
 
     matches: Matches
     logits: Logits
@@ -186,8 +186,8 @@ class SecondStage:
 
     @classmethod
     def make(cls, matches: Matches, logits: Logits, features: Floats, first: Floats) -> SecondStage:
-        """`features` are those of the first stage, (sentences, len(FIRST_FEATURES))."""
-        chosen = np.sort(best_sentences(first, MOST))
+        """Relate the best sentences. `features` are the first stage's, (sentences, len(FIRST_FEATURES))."""
+        chosen = np.sort(best_sentences(first, MAX_SENTENCES))
         features = np.hstack([features, bridge_features(matches, first)])[chosen]
         return cls(matches, logits, first, chosen, features, relate(matches, chosen))
 
@@ -197,7 +197,7 @@ class SecondStage:
         return np.hstack([self.features, paths[self.chosen]])
 
     def attend(self, attention: SentenceAttention, hops: Sequence[Hop]) -> Floats:
-        """Return (sentences,) what is added to the logits; 0 for a sentence that does not take part."""
+        """Return what to add to the logits, shape (sentences,); 0 for a sentence that does not take part."""
         added = np.zeros(len(self.first))
         added[self.chosen] = attention(self.inputs(hops), self.relations)
         return added

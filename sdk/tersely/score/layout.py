@@ -59,7 +59,7 @@ class LayoutConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, int]) -> LayoutConfig:
-        """Raises TypeError or ValueError for anything that `to_dict` did not make."""
+        """Read what `to_dict` made. Raises TypeError or ValueError for anything else."""
         if any(type(value) is not int or value < 0 for value in values.values()):
             raise ValueError("the layout holds something else than whole numbers of 0 or more")
         return cls(**values)
@@ -112,9 +112,9 @@ class Layout:
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             current_cancellation().check()
             current_time_limit().check()
-            batch = texts[start : start + TEXTS_AT_ONCE]
-            if not all(map(str.isascii, batch)):
-                batch = list(map(replace_surrogates, batch))
+            batch = [
+                t if t.isascii() else replace_surrogates(t) for t in texts[start : start + TEXTS_AT_ONCE]
+            ]
             ids += [e.ids for e in self.tokenizer.encode_batch(batch, add_special_tokens=False)]
         return ids
 
@@ -181,7 +181,7 @@ class _Builder:
         return self.done
 
     def _room(self) -> int:
-        """Tokens left for one more sentence after its marker and the final separator."""
+        """Return the tokens left for one more sentence, after its marker and the final separator."""
         assert self.current is not None
         return self.config.max_length - len(self.current.input_ids) - 2
 
@@ -250,7 +250,7 @@ def collate(windows: Sequence[Window], pad_id: int) -> dict[str, NDArray[np.int6
 
 
 def batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
-    """Indices in batches of similar length: at most `max_tokens` tokens each, padding included."""
+    """Yield indices in batches of similar length, of at most `max_tokens` tokens with padding."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
         if batch and lengths[index] * (len(batch) + 1) > max_tokens:

@@ -38,8 +38,8 @@ def load_scorer(model: str | Path | Scorer | None, threads: int | None) -> tuple
     return model, type(model).__name__
 
 
-def promised_threshold(scorer: Scorer, name: str, recall: float | None) -> float | None:
-    """Return the threshold that keeps a promised `recall`; None without a promise.
+def find_recall_threshold(scorer: Scorer, name: str, recall: float | None) -> float | None:
+    """Return the threshold for a `recall`; None without one.
 
     Raises InvalidInputError if the scorer has no calibration, or too small a one. `name` is the model's.
     """
@@ -59,8 +59,8 @@ def promised_threshold(scorer: Scorer, name: str, recall: float | None) -> float
         ) from error
 
 
-def promised_abstention(scorer: Scorer, name: str, abstain: float | None) -> Abstention | None:
-    """Return what a promised `abstain` refuses; None without a promise.
+def find_abstention(scorer: Scorer, name: str, abstain: float | None) -> Abstention | None:
+    """Return the threshold for an `abstain`; None without one.
 
     Raises InvalidInputError if the scorer was not calibrated for it, or on too few questions. `name` is the
     model's.
@@ -71,6 +71,6 @@ def promised_abstention(scorer: Scorer, name: str, abstain: float | None) -> Abs
     if answerability is None:
         raise InvalidInputError(f"{name} cannot tell whether documents answer a question. Leave abstain out.")
     try:
-        return answerability.promise(abstain)
+        return answerability.make_abstention(abstain)
     except ValueError as error:
         raise InvalidInputError(f"abstain is {abstain}, but {error}. Lower it.") from error

@@ -41,7 +41,7 @@ class Presence:
         return self.shape[0] * self.shape[1] <= DENSE
 
     def dense(self) -> NDArray[np.bool_]:
-        """(rows, terms)"""
+        """Return the pairs as a matrix, shape (rows, terms)."""
         out = np.zeros(self.shape, dtype=np.bool_)
         out[self.rows, self.columns] = True
         return out
@@ -105,7 +105,7 @@ class TermIndex:
         self.ids = np.fromiter((t for s in sentences for t in s), dtype=np.int64, count=int(lengths.sum()))
 
     def weights(self, terms: Integers) -> Floats:
-        """(terms,)"""
+        """Return the weight of each term, shape (terms,)."""
         return self.idf[terms].astype(np.float64) ** 2
 
     def presence(self, terms: Integers) -> Presence:

@@ -51,7 +51,7 @@ def _check_fusion(fusion: Fusion) -> None:
 
 
 def _check_encoder(layout: Layout, encoder: Encoder, largest: int) -> None:
-    """Logits of two windows that hold every special token, padding and the last token of the vocabulary."""
+    """Encode windows that hold every special token, padding and the last token of the vocabulary."""
     config = layout.config
     # The longest prefix has to leave room for a sentence. Building the window raises ValueError otherwise.
     layout.windows(

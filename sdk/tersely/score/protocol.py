@@ -11,7 +11,7 @@ from tersely.types import Document
 from tersely.units import Unit
 
 COVERAGE = "coverage"
-"""Name of the scorer that needs no query, in the place of a model's; also the reason of what it keeps."""
+"""Name of the scorer that needs no query, as a receipt shows it, and reason of the units that it keeps."""
 
 if TYPE_CHECKING:  # `import tersely` does without numpy
     import numpy as np
@@ -118,13 +118,13 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class Preparer(Protocol):
-    """A scorer that can prepare documents: it knows of them before any question what it needs later."""
+    """A scorer that can do a part of its work on documents before any question."""
 
     preparation_name: str
     """Name of the model, with a checksum of all that preparations depend on."""
 
     def prepare(self, documents: Sequence[ScoredInput]) -> Sequence[Preparation]:
-        """Return what can be known of each document, in order. Called from several threads at once."""
+        """Return a preparation of each document, in order. Called from several threads at once."""
         ...
 
 

@@ -43,7 +43,7 @@ class FirstStage:
     logits: Floats
     """(sentences,)"""
     gate: float
-    """How far the gate is open, in [0, 1]: how much the question seems to need another hop."""
+    """Opening of the gate, in [0, 1]: the more the question seems to need another hop, the higher."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def score(
     """Score all units: by the model, by matches if the model fails, or by coverage without a query.
 
     Args:
-        recall_threshold: the threshold for a promised recall; None without a promise.
+        recall_threshold: the threshold for the option `recall`; None without it.
 
     Raises ScoringError if the model fails and there is no limit.
     """

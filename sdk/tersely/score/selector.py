@@ -17,6 +17,7 @@ the matches by characters both count.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,34 +71,25 @@ NEIGHBOUR = 0.3
 answer more questions (training/LOG.md). An open gate lowers the share, because hops need the room."""
 
 
+@dataclass(eq=False)
 class Selector:
     """A loaded artifact of kind "selector". Stateless between calls, so safe to share between threads."""
 
     length_price = LENGTH_PRICE
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        layout: Layout,
-        fusion: Fusion,
-        idf: NDArray[np.float32],
-        threshold: float,
-        calibration: Calibration | None = None,
-        max_tokens: int = MAX_TOKENS,
-        preparation_name: str = "",
-        embedder: Embedder | None = None,
-        answerability: Answerability | None = None,
-    ) -> None:
-        self.encoder = encoder
-        self.layout = layout
-        self.fusion = fusion
-        self.idf = idf
-        self.threshold = threshold
-        self.calibration = calibration
-        self.max_tokens = max_tokens
-        self.preparation_name = preparation_name
-        self.embedder = embedder
-        self.answerability = answerability
+    encoder: Encoder
+    layout: Layout
+    fusion: Fusion
+    idf: NDArray[np.float32]
+    """(vocabulary,) inverse document frequencies."""
+    threshold: float
+    calibration: Calibration | None = None
+    max_tokens: int = MAX_TOKENS
+    preparation_name: str = ""
+    """Name of the model, with a checksum of all that preparations depend on."""
+    embedder: Embedder | None = None
+    """None for a model without a graph for sentences."""
+    answerability: Answerability | None = None
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
@@ -152,7 +144,7 @@ class Selector:
     def judge(
         self, query: str, documents: Sequence[ScoredInput]
     ) -> tuple[list[DocumentScores], Judgement | None]:
-        """Return the scores, and the judgement; None without any text, or if the model has learned none."""
+        """Return the scores and the judgement. It is None without any text, or if the model makes none."""
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, ()) for _ in documents], None
         weight = weigh_characters(query, self.layout.tokenizer)
@@ -225,19 +217,19 @@ class Selector:
         )
         limit = current_time_limit()
         windows, unread = self.layout.windows(ids.query, encoded), list[Window]()
-        promise = matches.presence.share(matches.weights)
+        estimates = matches.presence.share(matches.weights)
         sieve, has_all_vectors = None, True
         if self.embedder is not None:
             vectors = read_vectors(documents, self.embedder.dimension)
-            windows, unread = limit_windows(windows, promise, offsets, self.max_tokens, vectors)
+            windows, unread = limit_windows(windows, estimates, offsets, self.max_tokens, vectors)
             vectors, has_all_vectors = complete_vectors(vectors, self.embedder, encoded, windows, offsets)
             (own,) = self.embedder([ids.query])
             sieve = Sieve.make(vectors, own, windows, offsets, matches)
             if not reads_all:
                 windows, more = sieve.divide(windows, offsets)
                 unread = [*unread, *more]
-        windows, more = divide_windows(windows, promise, offsets, self.max_tokens)
-        order = None if limit.seconds is None else best_values(windows, promise, offsets)
+        windows, more = divide_windows(windows, estimates, offsets, self.max_tokens)
+        order = None if limit.seconds is None else best_values(windows, estimates, offsets)
         window_logits = self.encoder.encode(windows, order)
         if not window_logits:
             limit.check()
@@ -257,10 +249,10 @@ class Selector:
         return merge_pass(done.matches, done.encoded, done.offsets, window_logits, left, done.sieve)
 
     def second_pass(self, done: FirstPass, second: SecondStage) -> list[Hop]:
-        """Reread the windows that promise the best paths."""
-        promise = second.first + self.fusion.attend(second, ())
+        """Reread the windows that seem to have the best paths."""
+        estimates = second.first + self.fusion.attend(second, ())
         return search_paths(
-            self.layout, self.encoder, done.matches, done.encoded, done.offsets, second.first, promise
+            self.layout, self.encoder, done.matches, done.encoded, done.offsets, second.first, estimates
         )
 
     def first_stage(self, done: FirstPass) -> FirstStage:

@@ -50,7 +50,7 @@ INSIDE = 0.94
 """Share of the calibration's requests that lie inside the bound."""
 
 UNSEEN = 2.0
-"""A token counts as unseen if its inverse document frequency is so close to the highest."""
+"""A token counts as unseen if its inverse document frequency is this close to the highest."""
 
 
 def shift_features(m: Matches, logits: Logits, first: Floats) -> Floats:
@@ -108,7 +108,7 @@ class Reference:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reference:
-        """Raises KeyError, TypeError or ValueError for anything that `to_dict` did not make."""
+        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
         size = len(SHIFT_FEATURES)
         centres = np.array(values["centres"], dtype=np.float64).reshape(-1, size)
         whitening = np.array(values["whitening"], dtype=np.float64).reshape(size, size)

@@ -1,8 +1,8 @@
 """Choose the windows that the encoder reads, if it does not read all.
 
 If the input is too long, only the windows that share most with the query get vectors. Vectors and words then
-rule out windows. A sentence is promising if its vector is near the query's vector and its document contains
-the query's terms. The encoder reads the windows with promising sentences. If the question seems to need
+rule out windows. A sentence has a high estimate if its vector is near the query's vector and its document
+contains the query's terms. The encoder reads the windows with high estimates. If the question seems to need
 another hop, the encoder reads some more windows: those near the best sentences so far, and those with a title
 that the best sentences mention.
 
@@ -54,12 +54,12 @@ _TITLE_IN_BEST = BRIDGE_FEATURES.index("title_in_best")
 
 @dataclass(frozen=True, slots=True)
 class Sieve:
-    """Vectors and promise of the sentences of one request before the encoder reads them."""
+    """Vectors of the sentences of one request, and their estimates before the encoder reads them."""
 
     vectors: Vectors
     """(sentences, dimension); nan without a vector."""
-    promise: Floats
-    """(sentences,) how promising each sentence is; infinite for a sentence without a vector."""
+    estimates: Floats
+    """(sentences,) how likely each sentence seems to be needed; infinite for a sentence without a vector."""
     near: Nearness
 
     @classmethod
@@ -76,24 +76,24 @@ class Sieve:
         A sentence without a vector gets the lowest nearness of all sentences.
         """
         near = (vectors @ query).astype(np.float64)
-        promise = near + COVERAGE * m.exact[:, _COVERAGE]
+        estimates = near + COVERAGE * m.exact[:, _COVERAGE]
         passage = _compare_windows(vectors, query, windows, offsets, m)
         return cls(
             vectors,
-            np.where(np.isnan(promise), np.inf, promise),
+            np.where(np.isnan(estimates), np.inf, estimates),
             Nearness(_fill_with_lowest(near), _fill_with_lowest(passage)),
         )
 
     @property
     def has_vector(self) -> NDArray[np.bool_]:
-        """(sentences,)"""
+        """Whether each sentence has a vector, shape (sentences,)."""
         return ~np.isnan(self.vectors[:, 0])
 
     def divide(
         self, windows: Sequence[Window], offsets: NDArray[np.int64]
     ) -> tuple[list[Window], list[Window]]:
         """Return the windows to read, and those that are ruled out. Both keep their order."""
-        values = np.array(best_values(windows, self.promise, offsets))
+        values = np.array(best_values(windows, self.estimates, offsets))
         enough = float(values[np.isfinite(values)].max(initial=-np.inf)) - MARGIN
         return _divide(windows, values, FEWEST, enough)
 
@@ -106,7 +106,7 @@ class Sieve:
         """
         near = np.nan_to_num(self.vectors @ self.vectors[path_starts(m, first)].T).max(axis=1)
         title = bridge_features(m, first)[:, _TITLE_IN_BEST]
-        values = np.array(best_values(windows, self.promise + NEARNESS * near + title, offsets))
+        values = np.array(best_values(windows, self.estimates + NEARNESS * near + title, offsets))
         return _divide(windows, values, FURTHER, math.inf)
 
 
@@ -117,7 +117,7 @@ def read_vectors(documents: Sequence[ScoredInput], dimension: int) -> Vectors:
 
 def limit_windows(
     windows: Sequence[Window],
-    promise: Floats,
+    estimates: Floats,
     offsets: NDArray[np.int64],
     tokens: int,
     vectors: Vectors,
@@ -125,7 +125,7 @@ def limit_windows(
     """Return the windows to consider, and those left out so that at most `tokens` tokens need new vectors."""
     missing = np.isnan(vectors[:, 0])
     new = [w for w in windows if any(missing[offsets[d] + s] for d, s in w.sentences)]
-    _, beyond = divide_windows(new, promise, offsets, tokens)
+    _, beyond = divide_windows(new, estimates, offsets, tokens)
     left_out = set(map(id, beyond))
     return [w for w in windows if id(w) not in left_out], beyond
 

@@ -24,14 +24,14 @@ from tersely.units import Link
 Floats = NDArray[np.float64]
 
 READ = 40_000
-"""Code points of structure that a model reads of all documents together: about 10,000 tokens."""
+"""Most code points of structure that a model reads in all documents together: about 10,000 tokens."""
 READ_BESIDE = 1_000
-"""Code points that it reads if so few parts contain all words of the question, which then score highest."""
+"""The same if parts of no more code points contain all words of the question. They score highest then."""
 _CERTAIN = 0.9
-"""Score, at least, of a part that contains all words of the question together with its heads."""
+"""Lowest score of a part that contains all words of the question together with its heads."""
 
 _MODEL = 0.7
-"""Share of the model's score of a part beside its exact matches. The model was trained on prose."""
+"""Weight of the model's score of a part next to its exact matches. The model was trained on prose."""
 
 _MOST_TERMS = 48
 _CONTEXT = 0.5
@@ -113,7 +113,7 @@ class Structure:
             self.is_read[self.positions] = choose_to_read(parts, matches)[own]
 
     def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
-        """Return the model's scores with those of the parts: the model counts half beside exact matches.
+        """Return the model's scores with those of the parts, whose exact matches count more than the model.
 
         `documents` are those that the model was given. Parts of others keep a score of 0.
         """
@@ -192,7 +192,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
     if not weights.any():
         return np.zeros(len(parts))
     reached = np.maximum(held, _CONTEXT * above) @ weights
-    # A question most of whose words occur nowhere is not answered by the few that do.
+    # If most words of a question occur nowhere, the few that do are not an answer.
     known = np.count_nonzero(weights) / len(terms)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
     scores = np.where(inside, _MATCH * share**2, 0.0)
@@ -263,7 +263,7 @@ def _by_document(texts: Sequence[str], parts: Sequence[Part]) -> Iterator[tuple[
 
 
 def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
-    """Return which parts a model should read: the best, and of equals those that are spread most evenly."""
+    """Return which parts a model should read: the best. Among equals, take parts that are spread evenly."""
     lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
     inside = _is_content(parts)
     certain = int(lengths[scores >= _CERTAIN].sum())
@@ -278,7 +278,7 @@ def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
 
 
 def _spread(count: int) -> Floats:
-    """Ranks of 0..count-1 by which any first few of them are spread evenly (van der Corput's sequence)."""
+    """Return ranks of 0..count-1 so that the first few, however many, are spread evenly (van der Corput)."""
     golden = (np.arange(count) * 0.6180339887498949) % 1.0
     return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
 

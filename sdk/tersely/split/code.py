@@ -40,7 +40,7 @@ def _is_source(text: str) -> bool:
     """Whether a whole text is code: a Python module, or mostly lines that end or begin like statements."""
     if is_python(text):
         return True
-    if not _DECLARATION.search(text) or _FENCED.search(text):  # Markdown with examples is no source
+    if not _DECLARATION.search(text) or _FENCED.search(text):  # Markdown with examples is not source
         return False
     lines = sum(1 for line in text.splitlines() if line.strip())
     return lines >= _FEWEST_LINES and len(_STATEMENT.findall(text)) * 2 >= lines

@@ -37,7 +37,7 @@ VALUE = re.compile(
     | -+ | true | false | null | none | n/?a""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""A number, a date, a size or an empty value, as no column is called."""
+"""A number, a date, a size or an empty value, which is never the name of a column."""
 _NAME = re.compile(r"[^\W\d][\w .()/%#-]{0,39}")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 

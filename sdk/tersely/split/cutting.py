@@ -14,10 +14,10 @@ from tersely.split.lines import find_lines, strip
 from tersely.units import Unit
 
 LONGEST_SENTENCE = 1000
-"""Code points. A sentence is never cut. A longer "sentence" is text without punctuation, so it may be."""
+"""Most code points of a sentence, which is never cut. A longer "sentence" is text without punctuation."""
 
 SMALLEST_PIECE = 8
-"""Tokens. With less room a unit is dropped, because shreds of it would mislead."""
+"""Fewest tokens of room. With less, a unit is dropped, because shreds of it would mislead."""
 
 PIECE = 240
 """Most code points of a piece, unless a single line has more."""

@@ -23,7 +23,7 @@ class Words:
 
     ranges: list[Range] = field(default_factory=list[Range])
     links: int = 0
-    """How many of them are links."""
+    """Number of ranges that are links."""
 
     def add(self, text: str, start: int, end: int, *, is_link: bool) -> None:
         """Add a range unless it is blank."""

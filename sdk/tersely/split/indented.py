@@ -24,9 +24,10 @@ _CLOSING = re.compile(
 _ENTRY = re.compile(r"\s*(?:[-*+•]|\d+[.)]|:\w[^:]*:|[\w.*`]+(?: ?\([^()]*\))? ?:)(?:\s|$)")
 """The start of an entry in a docstring: an item, or a name and what it means."""
 _COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
-"""The start of a line of comment. Directives of C are none."""
-_ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@")
-"""The start of a line that belongs to the declaration below it."""
+"""The start of a comment line. Directives of C are not comments."""
+_ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
+"""The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
+of CSS and `@article{...,` of BibTeX are heads themselves."""
 _EMPTY_COMMENT = re.compile(r"\s*(?:#+|//+|/\*+|\*+/?)?\s*")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
@@ -92,7 +93,7 @@ def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int)
     node = Node(lines[0][0], lines[-1][1])
     if node.end - node.start <= sizes.whole or depth >= DEEPEST or len(lines) < _FEWEST:
         return [node]
-    first = next((at for at, line in enumerate(lines) if not _ABOVE.match(text, *line)), len(lines))
+    first = next((at for at in range(len(lines)) if not _is_above(text, lines, at)), len(lines))
     comment = open_comment(text, lines[:first], sizes.part)
     if first == len(lines):
         return comment
@@ -100,6 +101,18 @@ def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int)
     for part in comment:
         part.wants = [node]
     return [*comment, node]
+
+
+def _is_above(text: str, lines: Ranges, at: int) -> bool:
+    """Whether a line belongs to the declaration below it. With `@`, above deeper lines, it is their head."""
+    if not _ABOVE.match(text, *lines[at]):
+        return False
+    is_comment = _COMMENT.match(text, *lines[at]) is not None
+    return is_comment or at + 1 == len(lines) or not _is_deeper(text, lines[at + 1], lines[at])
+
+
+def _is_deeper(text: str, line: tuple[int, int], above: tuple[int, int]) -> bool:
+    return not _is_blank(text, line) and find_indent(text, line) > find_indent(text, above)
 
 
 def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> Node:

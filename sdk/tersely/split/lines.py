@@ -64,7 +64,7 @@ _MAYBE = re.compile(
 
 
 class Likeness(IntEnum):
-    """How much the shape of a line looks like code."""
+    """Likeness of a line's shape to code."""
 
     PROSE = 0
     UNCLEAR = 1
@@ -109,6 +109,12 @@ class Lines:
         """Return the offset after the last code point of a line, without its line break."""
         return self.starts[index] + len(self.texts[index])
 
+    def end_above(self, index: int) -> int:
+        """Return the offset after the last line above `index` that is not blank; 0 if all are."""
+        while index and self.is_blank(index - 1):
+            index -= 1
+        return self.end_of(index - 1) if index else 0
+
     def is_short(self, first: int, end: int) -> bool:
         """Whether the lines first..end-1 have at most `LONGEST_ITEM` code points."""
         return self.end_of(end - 1) - self.starts[first] <= LONGEST_ITEM
@@ -117,9 +123,9 @@ class Lines:
         """Whether a line has nothing but white space."""
         return not self.texts[index].strip()
 
-    def skip_blank(self, index: int) -> int:
-        """Return the index of the first line from `index` on that is not blank."""
-        while index < len(self.texts) and self.is_blank(index):
+    def skip_blank(self, index: int, signs: str = "") -> int:
+        """Return the index of the first line from `index` on that is not blank and begins with no sign."""
+        while index < len(self.texts) and (not (body := self.texts[index].lstrip()) or body[0] in signs):
             index += 1
         return index
 

@@ -19,7 +19,7 @@ DEEPEST = 40
 
 
 class Sizes(NamedTuple):
-    """How finely blocks are opened, in code points."""
+    """Sizes up to which parts of a block are not opened, in code points."""
 
     part: int
     """Most code points of a value, a row or a sentence that is not opened."""

@@ -35,6 +35,8 @@ _MOST_HEADS = 64
 each line announces the next one, the last line would need all others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _INK = re.compile(r"[^\W_]")
+_OPTION = re.compile(r"\s*--?[A-Za-z]")
+"""The name of a command's option. Options are never heads of each other, however they are indented."""
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
@@ -148,7 +150,10 @@ class _Reader:
         for heads in (state.headings, state.clauses):
             while heads and heads[-1].indent > indent:
                 heads.pop()
-        while state.parents and state.parents[-1].indent >= indent:
+        is_option = _OPTION.match(line) is not None
+        while state.parents and (
+            state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
+        ):
             state.parents.pop()
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
@@ -157,7 +162,7 @@ class _Reader:
                 state.record = None
         if state.announcer and not self._is_announced(number, place, state.announcer):
             state.announcer = None
-        if state.label and (run != state.label.run or not self._goes_on(place, state.label)):
+        if state.label and not self._goes_on(place, state.label):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
@@ -189,9 +194,9 @@ class _Reader:
         """Whether a block continues the value of `label`, a line above it with a name and a value."""
         if LABEL.match(place.line):
             return False
-        return place.indent > label.indent or (
-            place.indent == label.indent and place.block.kind == "sentence"
-        )
+        if place.indent == label.indent:
+            return place.run == label.run and place.block.kind == "sentence"
+        return place.indent > label.indent  # a value may have several paragraphs
 
     def _is_announced(self, number: int, place: Place, announcer: Head) -> bool:
         """Whether a line that ends with a colon announces a block."""
@@ -325,4 +330,5 @@ class _Reader:
             self._frames.add(unit)
         parent = self._head(unit, place)
         parent.is_line |= is_near
+        parent.is_option = _OPTION.match(place.line) is not None
         state.parents.append(parent)

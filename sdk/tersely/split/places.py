@@ -64,6 +64,8 @@ class Head:
     """The indent of the first line of a clause."""
     is_line: bool = False
     """Whether it is a line or an item, which is kept with the first line of its body."""
+    is_option: bool = False
+    """Whether it is the name of a command's option."""
 
 
 @dataclass(slots=True)

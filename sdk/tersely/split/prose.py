@@ -1,4 +1,4 @@
-"""Prose: which lines are proven to be running text, and where sentences begin in it.
+"""Prose: which lines are proven to be running text.
 
 Text that is not proven to be prose is split into whole lines. A line break either wraps a paragraph or
 ends a unit. Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break
@@ -50,6 +50,8 @@ _WORD = re.compile(
 )
 """A word of running text, or a number, with the signs around it."""
 _SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.) ?[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
+_NUMBER = re.compile(r"(?:§+\s*)?\d{1,3}(?:\.\d{1,3})*[.)]*\s+")
+"""The number of a clause. Its full stop ends no sentence."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""
@@ -175,7 +177,8 @@ def is_prose(text: str) -> bool:
         return False
     plain = sum(_WORD.fullmatch(word) is not None for word in words)
     share = plain / len(words)
-    if _SENTENCE_END.search(sample):
+    number = _NUMBER.match(sample)
+    if _SENTENCE_END.search(sample, number.end() if number else 0):
         return share >= (_FEW if _WORD.fullmatch(words[0]) else _MANY)
     return len(words) >= _FEWEST_WORDS and share >= _MOST
 

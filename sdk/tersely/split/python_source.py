@@ -94,7 +94,7 @@ def _find_module_end(lines: Lines, index: int) -> int | None:
 
 
 def _skip_comments(lines: Lines, index: int) -> int:
-    """Return the index of the first line from `index` on that is neither blank nor a comment."""
+    """Return the index of the first line from `index` on that is neither empty nor an outer comment."""
     while index < len(lines) and lines.texts[index][:1] in ("#", ""):
         index += 1
     return index

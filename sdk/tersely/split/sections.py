@@ -167,7 +167,4 @@ class _Builder:
         return self.offset + self.lines.starts[index] if index < len(self.lines) else self._end(index)
 
     def _end(self, index: int) -> int:
-        """Return the offset of the end of the last line above `index` that is not blank."""
-        while index and self.lines.is_blank(index - 1):
-            index -= 1
-        return self.offset + (self.lines.end_of(index - 1) if index else 0)
+        return self.offset + self.lines.end_above(index)

@@ -72,7 +72,7 @@ class Found(NamedTuple):
 
 def _read_toml(lines: Lines, index: int) -> Iterator[Statement]:
     """Yield the statements from a line on, up to a line that is not TOML."""
-    while (index := _skip(lines, index, "#")) < len(lines):
+    while (index := lines.skip_blank(index, "#")) < len(lines):
         line = lines.texts[index]
         if header := _TOML_HEADER.match(line):
             names = tuple(part[0].strip("\"'") for part in _NAME.finditer(header["name"]))
@@ -108,7 +108,7 @@ def _read_ini(lines: Lines, index: int) -> Iterator[Statement]:
     """Yield the statements from a line on, up to a line that looks like prose."""
     above: Statement | None = None
     indent = 0
-    while (index := _skip(lines, index, "#;!")) < len(lines):
+    while (index := lines.skip_blank(index, "#;!")) < len(lines):
         line = lines.texts[index]
         own = len(line) - len(line.lstrip())
         goes_on = own > indent or line.strip() == "}" or lines.texts[index - 1].rstrip().endswith("\\")
@@ -133,13 +133,6 @@ def _read_ini(lines: Lines, index: int) -> Iterator[Statement]:
         index += 1
     if above:
         yield above
-
-
-def _skip(lines: Lines, index: int, signs: str) -> int:
-    """Return the index of the first line from `index` on that is neither blank nor a comment."""
-    while index < len(lines) and ((body := lines.texts[index].lstrip()) == "" or body[0] in signs):
-        index += 1
-    return index
 
 
 def _is_toml(text: str) -> bool:
@@ -185,7 +178,9 @@ def _is_settings(text: str) -> bool:
     """Whether a whole text consists of settings."""
     lines = Lines(mask(text))
     found = read_settings(lines, 0)
-    return bool(found.statements) and _skip(lines, found.end, "#" if found.is_toml else "#;!") == len(lines)
+    return bool(found.statements) and lines.skip_blank(found.end, "#" if found.is_toml else "#;!") == len(
+        lines
+    )
 
 
 def _find_settings_end(lines: Lines, index: int) -> int | None:

@@ -27,7 +27,7 @@ _WORD = re.compile(r"\S+")
 _LOWER = re.compile(r"[^\W\d_A-Z]")
 _CONTINUED = re.compile(r"[^\n]*\+(?:\||[ \t]*$)")
 _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
-"""The line above a record of psql or MySQL, if each value has a line of its own."""
+"""The line above a record of psql or MySQL, if each value is on a separate line."""
 _FIELD = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")
 _MOST_HEAD_LINES = 6
 _LONGEST_SIMPLE = 200

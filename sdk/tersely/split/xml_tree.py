@@ -24,7 +24,7 @@ _IDENTITY = re.compile(
 _LONGEST_IDENTITY = 140
 _MOST_ANCHORS = 2
 _LONG_COMMENT = 80
-"""Code points from which a comment above the root is a part of its own."""
+"""Code points from which a comment above the root is a separate part."""
 _SPACE = re.compile(r"\sxml:space\s*=\s*[\"'](\w*)")
 _DECLARATION = re.compile(r"<\?xml\s")
 _CLOSED_DATA = "]]>"
@@ -126,7 +126,7 @@ class _Reader:
         return node
 
     def _join(self, element: _Element) -> list[Node]:
-        """Return the elements, each with the comments before it and a comment behind it on its line.
+        """Return the elements, each with the comments before it and a comment after it on its line.
 
         In a property list, a key and its value are one.
         """
@@ -172,7 +172,7 @@ class _Reader:
                 found += 1
 
     def _open_content(self, element: _Element, node: Node) -> Node:
-        """Cut the text in an element. The elements in it are parts if they are opened, else of a sentence."""
+        """Cut the text in an element. Opened elements in it become parts; others stay in a sentence."""
         start, end = element.token.end, element.inner_end
         items = element.items
         series = Series("<!-- ", " -->")

@@ -164,10 +164,7 @@ class _Reader(ScalarReader):
         return self.offset + self.lines.starts[index]
 
     def _end(self, index: int) -> int:
-        """Return the offset of the end of the last line above `index` that is not blank."""
-        while index and self.lines.is_blank(index - 1):
-            index -= 1
-        return self.offset + self.lines.end_of(index - 1) if index else self.offset
+        return self.offset + self.lines.end_above(index)
 
     def _read_block(self, index: int, column: int, parent: int, depth: int) -> tuple[list[Node], int]:
         """Return the entries of the collection that starts at a line, none for a scalar; and its end."""

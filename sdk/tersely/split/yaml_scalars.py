@@ -40,10 +40,7 @@ class ScalarReader:
 
     def skip(self, index: int) -> int:
         """Return the index of the first line from `index` on that is neither blank nor a comment."""
-        texts = self.lines.texts
-        while index < len(texts) and texts[index].lstrip()[:1] in ("", "#"):
-            index += 1
-        return index
+        return self.lines.skip_blank(index, "#")
 
     def skip_scalar(self, index: int, at: int, parent: int) -> int:
         """Return the index after the last line of a scalar or a flow collection."""

@@ -16,7 +16,7 @@ from tersely_agents.chat.protocol import ChatError, Message, Options, Reply, cou
 from tersely_agents.memory import AgentMemory, Transcript
 
 Outcome = Literal["answered", "malformed", "turns", "overlong", "environment", "server"]
-"""How an episode ended.
+"""Ways in which an episode ends.
 
 answered     the model gave an answer, right or wrong
 malformed    the model wrote something that is not an action

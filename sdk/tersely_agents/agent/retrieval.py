@@ -99,26 +99,24 @@ class FolderIndex(DocumentIndex):
     Raises InvalidInputError if the folder is missing or holds no text.
     """
 
-    def __init__(self, folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-        documents = read_folder(folder, suffixes)
+    def __init__(self, folder: str | Path) -> None:
+        documents = read_folder(folder)
         if not documents:
             raise InvalidInputError(
-                f"{str(folder)!r} holds no text in files that end in {', '.join(suffixes)}."
+                f"{str(folder)!r} holds no text in files that end in {', '.join(SUFFIXES)}."
             )
         super().__init__(documents)
 
 
-def read_folder(folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> dict[str, Document]:
+def read_folder(folder: str | Path) -> dict[str, Document]:
     """Return the text files under `folder` by their paths inside it. Raises InvalidInputError if it is
     missing."""
     root = check_path(folder, "The folder")
-    if not is_list_of(suffixes, str):
-        raise InvalidInputError(f"suffixes is {suffixes!r}. Pass a tuple of ends of names, such as ('.md',).")
     if not root.is_dir():
         raise InvalidInputError(f"There is no folder {str(root)!r}.")
     documents: dict[str, Document] = {}
     for file in sorted(root.rglob("*")):
-        if file.suffix.lower() in suffixes and file.is_file():
+        if file.suffix.lower() in SUFFIXES and file.is_file():
             docid = file.relative_to(root).as_posix()
             text = file.read_text(encoding="utf-8", errors="replace")
             if text.strip():

@@ -14,7 +14,7 @@ from tersely_agents.agent.episode import EpisodeState, Request, Strategy
 from tersely_agents.agent.tools import Tool, ToolError, run_tool
 from tersely_agents.chat import ChatError, Message, Options, Reply
 from tersely_agents.levels import LEVELS, Level, choose_level_for
-from tersely_agents.memory.shortening import Shortener, Shown
+from tersely_agents.memory.shortening import ContextMessage, Shortener
 from tersely_agents.prompts import load_prompt
 from tersely_agents.quality import quality
 
@@ -164,7 +164,7 @@ class SummaryStrategy(Strategy):
             return state.finish(call.arguments)
         query = f"{' '.join(call.arguments.values())} {state.question}"
         shortener = Shortener(self.setup.compressor, self.setup.compressor.count_tokens)
-        message = Shown({"role": "tool", "content": result.text})
+        message = ContextMessage({"role": "tool", "content": result.text})
         short, originals = shortener.shorten(message, self.setup.result_tokens, query)
         kept = {**state.originals, **dict(originals)}
         return replace(state, result=short.message["content"], originals=kept)

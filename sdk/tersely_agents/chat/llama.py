@@ -14,7 +14,7 @@ from typing import Any, cast
 from tersely.errors import ArtifactError, InvalidInputError, MissingDependencyError
 from tersely.runtime.workers import allowed_threads
 
-INSTALL = "pip install 'tersely[local]'"
+INSTALL = "pip install '.[local]' in a clone of tersely"
 
 
 class LlamaEngine:

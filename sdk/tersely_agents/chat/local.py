@@ -101,7 +101,7 @@ class LocalChat:
             raise ChatError(f"{self.name} gave no reply ({clean(error)}).") from error
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """`complete` without blocking the event loop. If the task is cancelled, so is the generation."""
+        """Do the same as `complete` without blocking the event loop. Cancelling the task stops the model."""
         return await run_cancellable(self.complete, messages, **options)
 
     def stream(self, messages: Sequence[Message], **options: Unpack[Options]) -> Generator[str]:

@@ -75,7 +75,7 @@ class OpenAIChat:
         return self._read(self._endpoint.send(_COMPLETIONS, self._build_request(messages, options)))
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """`complete` without blocking the event loop. Connections stay open until `aclose`."""
+        """Do the same as `complete` without blocking the event loop. Connections stay open until `aclose`."""
         request = self._build_request(messages, options)
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)

@@ -133,7 +133,7 @@ class ChatModel(Protocol):
         ...
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """`complete` without blocking the event loop."""
+        """Do the same as `complete` without blocking the event loop."""
         ...
 
 

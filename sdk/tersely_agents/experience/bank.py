@@ -101,7 +101,7 @@ class ExperienceBank:
         return self.add_all([experience], over_success=over_success)[0]
 
     def add_all(self, experiences: Sequence[Experience], *, over_success: bool = False) -> list[Experience]:
-        """`add` for each experience, in order. Adds all of them or none."""
+        """Add the experiences in order, all of them or none; see `add`."""
         experiences = check_list(experiences, Experience, "experiences", "Pass a list of Experience.")
         check_flag(over_success, "over_success")
         revoked = {e.origin.run for e in experiences} & storage.read_revoked_runs(self._database)

@@ -46,12 +46,12 @@ _OUTCOMES = {True: "from a success", False: "from a failure"}
 
 T = TypeVar("T")
 Lesson = tuple[str, str, str, bool | None]
-"""Title, description, content, and whether it comes from a success; None where the model was not asked."""
+"""Title, description, content, and whether it comes from a success; None if the model was not asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt at a problem. Raises InvalidInputError for what is no list of messages, or no reward."""
+    """One attempt at a problem. Raises InvalidInputError for messages or a reward that cannot be used."""
 
     messages: Sequence[Message]
     reward: float
@@ -148,7 +148,7 @@ def extract(
 
 
 def format_experiences(recalled: Sequence[Recalled]) -> str:
-    """Recalled experiences as text for a prompt, marked as data; empty if there are none.
+    """Write recalled experiences as text for a prompt, marked as data; empty without any.
 
     Raises InvalidInputError for anything but a list of what `ExperienceBank.recall` gives.
     """
@@ -206,12 +206,12 @@ def _parse_condensed(text: str) -> dict[str, Any]:
         raise ValueError('"plan" is missing')
     for name in ("steps", "takeaways"):
         if not isinstance(condensed.get(name), list):
-            raise ValueError(f'"{name}" is no list')
+            raise ValueError(f'"{name}" is not a list')
     return {name: condensed[name] for name in ("plan", "steps", "takeaways")}
 
 
 def _parse_lessons(text: str, is_mixed: bool) -> list[Lesson]:
-    """The lessons of an answer. Raises ValueError with the problem, for the model."""
+    """Return the lessons of an answer. Raises ValueError with the problem, for the model."""
     blocks = _HEAD.split(text)[1:]
     if not blocks:
         raise ValueError('there is no line "EXPERIENCE 1:"')

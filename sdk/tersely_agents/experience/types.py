@@ -22,7 +22,7 @@ class ExperienceError(TerselyError):
 
 
 class DamagedError(ExperienceError):
-    """A row of the file is not what was written."""
+    """A row of the file differs from what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Origin:
     run: str | None = None
     model: str | None = None
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    """When it was made: ISO 8601, in UTC."""
+    """Time at which it was made: ISO 8601, in UTC."""
     replaces: str | None = None
     """Id of the experience that it replaced."""
 
@@ -49,7 +49,7 @@ class Experience:
 
     title: str
     description: str
-    """When it applies."""
+    """Situations to which it applies."""
     content: str
     """The lesson itself."""
     problem: str
@@ -58,7 +58,7 @@ class Experience:
     """Whether it comes from a success; False for a lesson of what went wrong."""
     origin: Origin = field(default_factory=Origin)
     uses: int = 0
-    """How often its use was recorded."""
+    """Number of times that its use was recorded."""
     wins: int = 0
     """Uses after which the task succeeded."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
@@ -119,7 +119,7 @@ class Record:
     replaced_by: str | None
     """Id of the experience that replaced it; kept if it was forgotten or revoked afterwards."""
     changed: str | None
-    """When it got this status: ISO 8601, in UTC; None if unknown or if it has been current ever since."""
+    """Time at which it got this status: ISO 8601, in UTC; None if unknown, or if it never had another."""
 
 
 def check_success(success: object) -> bool:

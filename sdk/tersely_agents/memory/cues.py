@@ -1,4 +1,4 @@
-"""Words by which statements of users are recognised, in English and German."""
+"""Words that identify statements of users, in English and German."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 Kind = Literal["rule", "constraint", "decision", "preference", "goal", "fact", "identifier"]
-"""What a statement is, the most binding first."""
+"""Kinds of statements, the most binding first."""
 
 
 def _any(words: str) -> re.Pattern[str]:
@@ -105,7 +105,7 @@ PERSONAL = _any(
         wir planen | i['’]ve
         """
 )
-"""What people say of themselves."""
+"""The start of what people say about themselves."""
 PAST = _any(
     r"""
         yesterday
@@ -114,7 +114,7 @@ PAST = _any(
         war | waren
         """
 )
-"""What tells a story more often than it states what holds."""
+"""Words that tell a story more often than they state what is true now."""
 
 UPDATE = _any(
     r"""
@@ -132,7 +132,7 @@ UPDATE = _any(
         anders
         """
 )
-"""What says that a statement changes an earlier one."""
+"""Words that say that a statement changes an earlier one."""
 RETIRE = _any(
     r"""
         forget | scrap | ignore | drop | cancel | no longer | not any ?more | instead of | rather than
@@ -140,7 +140,7 @@ RETIRE = _any(
         verwirf | streich\w* | abgesagt
         """
 )
-"""What stands beside a value that no longer holds."""
+"""Words next to a value that no longer holds."""
 PRONOUN = _any(
     r"""
         keep (?:it|them) | it | they | them | that | this | he | she | there | es | sie | er | das
@@ -247,4 +247,4 @@ SLOTS: dict[str, re.Pattern[str]] = {
     ),
     "units": _any(r"metric | imperial | metrisch\w* | celsius | fahrenheit"),
 }
-"""Values of which one holds at a time: another one replaces it, even if no word says so."""
+"""Values that exclude each other: a new one replaces the old one, even if no word says so."""

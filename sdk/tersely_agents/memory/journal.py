@@ -18,7 +18,7 @@ from tersely.types import Compression, Document
 from tersely_agents.chat.protocol import Message, remove_thoughts
 from tersely_agents.memory.reset import OPENED_SHARE, Resetter
 from tersely_agents.memory.settings import MemorySettings
-from tersely_agents.memory.shortening import Originals, Shortener, Shown, find_references, recognise
+from tersely_agents.memory.shortening import ContextMessage, Originals, Shortener, find_references, recognise
 from tersely_agents.memory.store import EventStore, StoreError, original_id
 from tersely_agents.memory.transcript import (
     KINDS,
@@ -80,7 +80,7 @@ class Journal:
         if any(m["role"] not in ("system", "developer", "user") for m in given):
             raise InvalidInputError("The first prompt holds system, developer and user messages only.")
         self.resetter.check_pinned(given, {})
-        shown, originals = self.resetter.fit_first([Shown(m) for m in given])
+        shown, originals = self.resetter.fit_first([ContextMessage(m) for m in given])
         event: FirstEvent = {"kind": "first", "messages": [s.message for s in shown]}
         if event["messages"] != given:
             event["given"] = _checksum(given)

@@ -15,7 +15,7 @@ from typing import Any
 
 from tersely.compressor import Compressor
 from tersely.inputs import check_list, check_members, check_text
-from tersely.messages import Json, measure_tokens
+from tersely.messages import Json
 from tersely.runtime.locks import Lock
 from tersely.types import Compression
 from tersely_agents.chat.protocol import (
@@ -29,28 +29,7 @@ from tersely_agents.chat.protocol import (
 from tersely_agents.memory.journal import Journal, make_journal
 from tersely_agents.memory.settings import MemorySettings
 from tersely_agents.memory.store import EventStore
-from tersely_agents.memory.transcript import Count, Ending, Transcript
-
-
-class CacheMeter:
-    """Counts how much of each prompt a prompt cache holds, by comparing it with the one before."""
-
-    def __init__(self, count: Count) -> None:
-        self._count = count
-        self._sent: list[Json] = []
-        self.sent_tokens = 0
-        """Tokens of the last prompt."""
-        self.stable_tokens = 0
-        """Tokens at its start that are the same, byte for byte, as in the prompt before."""
-
-    def record(self, messages: list[Json], tokens: int) -> None:
-        """Compare a prompt of `tokens` tokens with the one before."""
-        stable = 0
-        while stable < min(len(messages), len(self._sent)) and messages[stable] == self._sent[stable]:
-            stable += 1
-        self.sent_tokens = tokens
-        self.stable_tokens = tokens - measure_tokens(messages[stable:], self._count)
-        self._sent = messages
+from tersely_agents.memory.transcript import Ending, Transcript
 
 
 class AgentMemory:
@@ -100,8 +79,6 @@ class AgentMemory:
         settings = MemorySettings(limit, max_summaries, max_steps, summary_tokens, compress_over, replay)
         self.journal: Journal = make_journal(settings, compressor, store, session)
         """The limits and the store, for callers that keep transcripts themselves."""
-        self.cache = CacheMeter(self.journal.resetter.count)
-        """How much of the last `prepare` a prompt cache holds."""
         self._lock = Lock()
         self._transcript = self.journal.open(first)
 
@@ -181,7 +158,7 @@ class AgentMemory:
     async def aprepare(
         self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
     ) -> list[Json]:
-        """`prepare` without blocking the event loop."""
+        """Do the same as `prepare` without blocking the event loop."""
         _check_model(model, tools)
         if self._transcript.is_full:
             import asyncio
@@ -239,9 +216,7 @@ class AgentMemory:
 
     def _send(self) -> list[Json]:
         with self._lock:
-            messages = self._transcript.messages
-            self.cache.record(messages, self._transcript.tokens)
-            return messages
+            return self._transcript.messages
 
 
 def _check_model(model: object, tools: object) -> None:

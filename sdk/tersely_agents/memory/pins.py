@@ -100,13 +100,13 @@ class Pin:
 
     @property
     def key(self) -> str:
-        """What the statement is about. A later one with the same key and other values replaces it."""
+        """Topic of the statement. A later one with the same key and other values replaces it."""
         return " ".join(sorted(self.topic))
 
 
 @dataclass(frozen=True, slots=True)
 class PinBoard:
-    """What the user has stated: what holds, and what was replaced."""
+    """The statements of the user: those that hold, and those that were replaced."""
 
     pins: tuple[Pin, ...] = ()
     superseded: tuple[Pin, ...] = ()
@@ -124,7 +124,7 @@ class PinBoard:
 
     @property
     def retired(self) -> tuple[str, ...]:
-        """Values of replaced statements that no statement that holds names."""
+        """Values of replaced statements that occur in no statement that holds."""
         live = "\n".join(pin.text for pin in self.pins).casefold()
         texts = dict.fromkeys(v.text.casefold() for pin in self.superseded for v in pin.values)
         return tuple(text for text in texts if len(text) > 2 and not occurs(text, live))
@@ -211,7 +211,7 @@ def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], we
 
 
 def _keep_identifiers(pin: Pin) -> list[Pin]:
-    """Return what may stand for a statement without room: its identifiers."""
+    """Return a shorter form of a statement that does not fit: its identifiers."""
     names = [v.text for v in pin.all_values if v.kind == "identifier" and len(v.text) <= _LONGEST_NAME]
     return [Pin("identifier", ", ".join(names))] if names else []
 
@@ -303,7 +303,7 @@ def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
 
 
 def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = ()) -> bool:
-    """Whether both have values of one kind, and not the same."""
+    """Whether both have different values of the same kind."""
     shared = {v.kind for v in new} & {v.kind for v in old}
     return any(
         {v.text.casefold() for v in new if v.kind == kind}

@@ -21,7 +21,13 @@ from tersely_agents.memory.notes import (
 from tersely_agents.memory.pins import Pin, choose_pins, dump_pins, render_pins
 from tersely_agents.memory.segments import Segment, merge_user_messages
 from tersely_agents.memory.settings import SMALLEST_LIMIT, MemorySettings
-from tersely_agents.memory.shortening import REFERENCE_TOKENS, Originals, Shortener, Shown, find_source
+from tersely_agents.memory.shortening import (
+    REFERENCE_TOKENS,
+    ContextMessage,
+    Originals,
+    Shortener,
+    find_source,
+)
 from tersely_agents.memory.transcript import Count, ResetEvent, Transcript
 from tersely_agents.prompts import load_prompt
 
@@ -44,7 +50,7 @@ _FOUND_PER_NOTE = 3
 _LATER = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
 _QUESTION_CHARACTERS = 300
-"""Length of both ends of a long message, in one of which its question is likely to be."""
+"""Length of the start and the end of a long message. Its question is likely to be in one of them."""
 
 Lookup = Callable[[str], str | None]
 """Finds an original by its id; None if the id is unknown."""
@@ -104,8 +110,11 @@ class Resetter:
             )
 
     def fit_first(
-        self, first: Sequence[Shown], later: Sequence[Json] = (), pins: Mapping[str, str] | None = None
-    ) -> tuple[list[Shown], Originals]:
+        self,
+        first: Sequence[ContextMessage],
+        later: Sequence[Json] = (),
+        pins: Mapping[str, str] | None = None,
+    ) -> tuple[list[ContextMessage], Originals]:
         """Shorten the user's messages of the first prompt, if it is longer than its share of the limit. The
         `later` system messages and the pins take from this share."""
         users = [s for s in first if s.message["role"] == "user"]
@@ -134,7 +143,7 @@ class Resetter:
         segment, left = transcript.segment, self.settings.limit
         base = [m for m in segment.base if get_text(m)]
         others = [m for m in base if m["role"] != "user"]
-        users = [Shown(m) for m in base if m["role"] == "user"]
+        users = [ContextMessage(m) for m in base if m["role"] == "user"]
         task = transcript.user_request
         begin = [
             *others,
@@ -178,7 +187,7 @@ class Resetter:
         """Return the reset with `summary` in its notes, shortened if it is too long, and the originals of all
         that was shortened."""
 
-        def trace(message: Json) -> Shown:
+        def trace(message: Json) -> ContextMessage:
             key = transcript.original_key(message)
             return find_source(message, key, None if key is None else lookup(key))
 
@@ -193,7 +202,7 @@ class Resetter:
         reserve = REFERENCE_TOKENS if held else 0
         base = [*first, *kept]
         notes = self._write_notes([s.message for s in base], transcript, summary, by, reserve)
-        base.append(Shown(notes))
+        base.append(ContextMessage(notes))
         used = measure_tokens(Segment(tuple(s.message for s in base), follows_reset=True).shown, self.count)
         room, task = self.settings.limit - used - 1, transcript.user_request
         steps = [[trace(m) for m in step] for step in _split_steps(held)]
@@ -273,11 +282,13 @@ class Resetter:
         pins = [pin for pin in transcript.board.pins if not any(pin.text in text for text in texts)]
         return choose_pins(pins, most, self.count, WEAK_SHARE)
 
-    def _keep_later(self, later: Sequence[Shown], transcript: Transcript) -> tuple[list[Shown], Originals]:
+    def _keep_later(
+        self, later: Sequence[ContextMessage], transcript: Transcript
+    ) -> tuple[list[ContextMessage], Originals]:
         """Return the later messages that stay, those of the system and the user's newest one; and the
         original of the latter, if it was shortened."""
         newest = next((s for s in reversed(later) if s.message["role"] == "user"), None)
-        kept: list[Shown] = []
+        kept: list[ContextMessage] = []
         originals: Originals = []
         for shown in later:
             if shown.message["role"] != "user":

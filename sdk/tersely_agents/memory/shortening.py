@@ -34,7 +34,7 @@ Originals = list[tuple[str, str]]
 """(id, text) of each text that was shortened."""
 
 
-class Shown(NamedTuple):
+class ContextMessage(NamedTuple):
     """A message as the context shows it."""
 
     message: Json
@@ -57,7 +57,7 @@ class Shown(NamedTuple):
         return source if isinstance(source, str) else json.dumps(source, ensure_ascii=False)
 
 
-def recognise(message: Json, lookup: Callable[[str], str | None]) -> Shown:
+def recognise(message: Json, lookup: Callable[[str], str | None]) -> ContextMessage:
     """Find the original of a message that comes in, if another part of the program has shortened it.
 
     `lookup` finds an original by id. Anybody can write a text that looks shortened, so its words must be
@@ -65,10 +65,10 @@ def recognise(message: Json, lookup: Callable[[str], str | None]) -> Shown:
     """
     head = _HEAD.match(text := get_text(message))
     if head is None or head["parts"] or head["messages"]:
-        return Shown(message)
+        return ContextMessage(message)
     original = lookup(head["key"])
     if original is None or not _is_part(text[head.end() :], original):
-        return Shown(message)
+        return ContextMessage(message)
     return find_source(message, head["key"], original)
 
 
@@ -83,17 +83,17 @@ def _is_part(text: str, original: str) -> bool:
     return all(word in words for word in _MARKS.sub(" ", text).split())
 
 
-def find_source(message: Json, key: str | None, original: str | None) -> Shown:
+def find_source(message: Json, key: str | None, original: str | None) -> ContextMessage:
     """Combine a shortened message with its source, which is read from the original text under its id."""
-    shown = Shown(message, key)
+    shown = ContextMessage(message, key)
     if original is None:
         return shown
     head = shown.head
     if head and head["messages"]:
-        return Shown(message, key, original)
+        return ContextMessage(message, key, original)
     if head and head["parts"]:
-        return Shown(message, key, {**message, "content": json.loads(original)})
-    return Shown(message, key, with_text(message, original))
+        return ContextMessage(message, key, {**message, "content": json.loads(original)})
+    return ContextMessage(message, key, with_text(message, original))
 
 
 class Shortener:
@@ -110,7 +110,9 @@ class Shortener:
     def compressor(self) -> Compressor:
         return self._given or Compressor()
 
-    def shorten(self, shown: Shown, limit: int, query: str | None) -> tuple[Shown, Originals]:
+    def shorten(
+        self, shown: ContextMessage, limit: int, query: str | None
+    ) -> tuple[ContextMessage, Originals]:
         """Shorten the text of a message to at most `limit` tokens; return the message and the original.
 
         With a very low limit the text is only a reference to the original, which may exceed it. A message
@@ -122,7 +124,7 @@ class Shortener:
         if short == text:
             return shown, []
         key = originals[0][0] if originals else shown.key
-        return Shown(with_text(shown.message, short), key, shown.source or shown.message), originals
+        return ContextMessage(with_text(shown.message, short), key, shown.source or shown.message), originals
 
     def shorten_texts(
         self, texts: Sequence[str], limit: int, query: str | None, key: str | None = None
@@ -182,7 +184,9 @@ class Shortener:
         short = self.compressor.compress(query, [text], budget=max(1, limit)).text
         return short or cut_sentences(text, limit, self.count)
 
-    def fit_step(self, step: Sequence[Shown], limit: int, query: str | None) -> tuple[list[Shown], Originals]:
+    def fit_step(
+        self, step: Sequence[ContextMessage], limit: int, query: str | None
+    ) -> tuple[list[ContextMessage], Originals]:
         """Shorten the messages of a step to at most `limit` tokens: the longest texts, to one length.
 
         Images and other parts are left out if the messages do not fit with them. Tool calls stay as they
@@ -191,7 +195,7 @@ class Shortener:
         if self._size(step) <= limit:
             return list(step), []
         bare = [self._remove_parts(shown) for shown in step]
-        attempts: list[tuple[Sequence[Shown], Originals]] = [(step, [])]
+        attempts: list[tuple[Sequence[ContextMessage], Originals]] = [(step, [])]
         if any(originals for _, originals in bare):
             attempts.append(([shown for shown, _ in bare], [pair for _, pairs in bare for pair in pairs]))
         for shown, originals in attempts:
@@ -210,14 +214,14 @@ class Shortener:
         return [reference], [original]
 
     def fit_newest(
-        self, steps: Sequence[Sequence[Shown]], limit: int, query: str | None
-    ) -> tuple[list[Shown], Originals]:
+        self, steps: Sequence[Sequence[ContextMessage]], limit: int, query: str | None
+    ) -> tuple[list[ContextMessage], Originals]:
         """Shorten independent steps: if not all fit, one message refers to the oldest."""
         count = len(steps)
         while True:
             newest = list(chain.from_iterable(steps[-count:]))
             older = list(chain.from_iterable(steps[: len(steps) - count]))
-            references, originals = list[Shown](), Originals()
+            references, originals = list[ContextMessage](), Originals()
             if older:
                 reference, original = self._refer_to(older)
                 references, originals = [reference], [original]
@@ -229,7 +233,7 @@ class Shortener:
                 return [*references, *shown], [*originals, *more]
             count //= 2
 
-    def _remove_parts(self, shown: Shown) -> tuple[Shown, Originals]:
+    def _remove_parts(self, shown: ContextMessage) -> tuple[ContextMessage, Originals]:
         """Keep only the text of a message with images or other parts."""
         source = shown.source or shown.message
         content: Any = None if isinstance(source, str) else source.get("content")
@@ -244,17 +248,17 @@ class Shortener:
         without = f", without {others} part{'s' * (others > 1)} of other kinds"
         head = f"[shortened from {before} tokens{without}; id of the original: {key}]\n"
         changed = {**shown.message, "content": head + body}
-        return Shown(changed, key, shown.source or shown.message), [(key, whole)]
+        return ContextMessage(changed, key, shown.source or shown.message), [(key, whole)]
 
-    def _refer_to(self, messages: Sequence[Shown]) -> tuple[Shown, tuple[str, str]]:
+    def _refer_to(self, messages: Sequence[ContextMessage]) -> tuple[ContextMessage, tuple[str, str]]:
         """Make one message of the user that refers to all of `messages`, and their original."""
         text = "\n".join(shown.lines for shown in messages)
         key, count = original_id(text), len(text.split("\n"))
         several = f", {count} message{'s' * (count > 1)}"
         content = f"[{self._size(messages)} tokens left out{several}; id of the original: {key}]"
-        return Shown({"role": "user", "content": content}, key), (key, text)
+        return ContextMessage({"role": "user", "content": content}, key), (key, text)
 
-    def _size(self, messages: Sequence[Shown]) -> int:
+    def _size(self, messages: Sequence[ContextMessage]) -> int:
         return measure_tokens([shown.message for shown in messages], self.count)
 
 

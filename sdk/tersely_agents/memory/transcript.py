@@ -16,7 +16,7 @@ from tersely_agents.memory.store import original_id
 Count = Callable[[str], int]
 """Counts the tokens of a text."""
 Ending = Literal["finished", "overlong"]
-"""How a transcript ended: with its task done, or with more resets or steps than it may have."""
+"""Ways in which a transcript ends: with its task done, or with more resets or steps than it may have."""
 
 
 # Kinds and keys of events are a file format: sessions that were written once must always open.
@@ -27,7 +27,7 @@ class FirstEvent(TypedDict):
 
     kind: Literal["first"]
     messages: list[Json]
-    """As the context shows them."""
+    """The messages as the context shows them."""
     given: NotRequired[str]
     """Checksum of the messages as they were given, if some were shortened."""
     originals: NotRequired[list[str | None]]
@@ -76,7 +76,7 @@ class ResetEvent(TypedDict):
     replayed: list[Json]
     """The step that was held back, shortened if it did not fit; empty if there was none or it was dropped."""
     found: NotRequired[list[list[str | int]]]
-    """What the user has stated up to here, for stores that drop earlier events; see `dump_pins`."""
+    """Statements of the user up to here, for stores that drop earlier events; see `dump_pins`."""
     first: NotRequired[list[Json]]
     """The first prompt as the context shows it from now on, if it had to be shortened further."""
     originals: NotRequired[list[str | None]]
@@ -92,7 +92,7 @@ KINDS = frozenset({"first", "message", "pin", "outcome", "reset"})
 class Transcript:
     """The messages so far, and which of them the context holds.
 
-    Many members: what the memory, a reset and training read of it.
+    It has many members, because the memory, a reset and training each read some of them.
 
     `Transcript()` is empty; the event "first" must come first. The same events give equal transcripts. Only
     `apply` leads to another one.
@@ -111,7 +111,7 @@ class Transcript:
     pins: Mapping[str, str] = field(default_factory=dict[str, str])
     """Pinned texts by key."""
     board: PinBoard = field(default_factory=PinBoard)
-    """What the user has stated: typed pins that hold, and those that were replaced."""
+    """Statements of the user: typed pins that hold, and those that were replaced."""
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that were shortened, by id, unless a store keeps them."""
     references: Mapping[str, str] = field(default_factory=dict[str, str])

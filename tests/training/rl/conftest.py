@@ -1,4 +1,4 @@
-"""Reset what a module's tests leave behind: the number of threads, and accelerate's state.
+"""Reset what a module's tests change: the number of threads, and accelerate's state.
 
 Tiny models are fastest on one thread, and give the same values everywhere."""
 

@@ -86,7 +86,7 @@ def test_hrr_shaping_sums_to_zero_over_turns(turns: list[tuple[int, float]], w: 
     assert sum(shaped) == pytest.approx(sum(plain), abs=1e-9)
 
 
-def test_supo_shares_one_advantage_among_all_segments_of_a_rollout() -> None:
+def test_supo_gives_all_segments_of_a_rollout_one_advantage() -> None:
     three = make_trajectory(1.0, make_segment(1), make_segment(2), make_segment(3))
     targets = supo.make_targets([three, make_trajectory(0.0, make_segment(4))])
     # Over rollouts: +HALF and -HALF. Over the four segments, three of them right, it would be +0.5 and -1.5.

@@ -184,7 +184,7 @@ def test_other_banks_do_not_learn() -> None:
         environment.learn(roll_out(task := sample(environment), task.tool))
         assert sample(environment).lessons == ""
     with pytest.raises(ValueError, match="none of none, static, evolving"):
-        Families(bank="growing")  # pyright: ignore[reportArgumentType]
+        Families(bank="growing")
 
 
 def test_checkpoint_restores_the_bank() -> None:
@@ -261,12 +261,12 @@ def test_only_the_summary_lasts() -> None:
         Gather(room=3)
 
 
-def test_quality_falls_with_a_lost_fact_and_with_the_wrong_level() -> None:
+def test_quality_falls_with_a_lost_fact_or_a_wrong_level() -> None:
     kept = find_facts().step(write("ultra-coarse", amber="river"))
     lost = find_facts().step(write("ultra-coarse", birch="stone"))
     long = find_facts().step(write("medium", amber="river"))
     assert None not in (kept, lost, long)
-    assert kept > max(lost, long)  # type: ignore[operator, type-var]
+    assert kept > max(lost, long)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_adds_cells_in_one_context() -> None:
     assert (episode.outcome, episode.reward) == ("answered", 1.0)
 
 
-def test_full_context_drops_the_last_turn_and_asks_for_a_summary() -> None:
+def test_full_context_drops_the_last_turn_for_a_summary() -> None:
     episode = add(3, 4, 1, context=12)
     assert step(episode, "t0 next .") == "sum begin t0 next . v3 more"
     assert not episode.dropped_turn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,41 +19,70 @@ def make_rows(new: list[float], old: list[float]) -> list[Row]:
     return rows + [Row("old", seed, {"reward": value}, 1.0) for seed, value in enumerate(old)]
 
 
+def spread(*values: float) -> list[float]:
+    """Ten seeds around the values."""
+    return [value + 0.01 * number for number, value in enumerate([*values, *values])]
+
+
+HALF = [0.5] * 10
+
+
 @pytest.mark.parametrize(
     ("new", "old", "verdict"),
     [
-        ([0.8, 0.9, 0.7], [0.5, 0.5, 0.5], "replicated"),
-        ([0.55, 0.56, 0.54], [0.5, 0.5, 0.5], "null"),
-        ([0.9, 0.1, 0.5], [0.5, 0.5, 0.5], "null"),
-        ([0.3, 0.4, 0.2], [0.5, 0.5, 0.5], "reversed"),
+        (spread(0.8, 0.9, 0.7, 0.8, 0.8), HALF, "replicated"),
+        (spread(0.53, 0.54, 0.53, 0.54, 0.53), HALF, "null"),  # below the margin
+        (spread(0.9, 0.1, 0.5, 0.9, 0.1), HALF, "null"),
+        (spread(0.3, 0.2, 0.2, 0.3, 0.2), HALF, "reversed"),
+        (spread(0.8, 0.9, 0.7, 0.8, 0.8)[:9], HALF, "too few seeds"),
         ([0.9], [0.5], "not measured"),
     ],
 )
-def test_verdict_follows_the_interval(new: list[float], old: list[float], verdict: str) -> None:
-    assert judge(PREDICTION, compare(PREDICTION, make_rows(new, old))) == verdict
+def test_verdict_follows_interval_and_sign_flips(new: list[float], old: list[float], verdict: str) -> None:
+    assert judge(PREDICTION, make_rows(new, old)) == verdict
 
 
 def test_compares_seeds_in_pairs() -> None:
     # Seeds differ far more than arms; within a seed the difference is always 0.2.
-    difference = compare(PREDICTION, make_rows([0.3, 0.6, 0.9], [0.1, 0.4, 0.7]))
-    assert difference is not None
-    assert (difference.value, difference.low, difference.high) == pytest.approx((0.2, 0.2, 0.2))
+    found = compare(PREDICTION, make_rows([0.3, 0.6, 0.9], [0.1, 0.4, 0.7]))
+    assert found is not None
+    d = found.difference
+    assert (d.value, d.low, d.high) == pytest.approx((0.2, 0.2, 0.2))
+    assert found.p == 0.25  # 2 of the 8 ways to exchange the arms of three seeds
+
+
+def test_p_by_hand() -> None:
+    # Differences 3, 1, -1: of the 8 sums of +-3 +-1 +-1, six are at least 3 in size.
+    found = compare(PREDICTION, make_rows([3.0, 1.0, 0.0], [0.0, 0.0, 1.0]))
+    assert found is not None
+    assert found.p == 0.75
 
 
 def test_compares_deviations_over_seeds() -> None:
     prediction = Prediction("reward", "new", "old", margin=0.1, statistic="deviation")
-    difference = compare(prediction, make_rows([0.1, 0.5, 0.9, 0.1, 0.9], [0.5, 0.5, 0.5, 0.5, 0.5]))
-    assert difference is not None
-    assert difference.value == pytest.approx(0.4)
-    assert judge(prediction, difference) == "replicated"
+    rows = make_rows([0.1, 0.5, 0.9, 0.1, 0.9] * 2, [0.5, 0.51, 0.49, 0.5, 0.5] * 2)
+    found = compare(prediction, rows)
+    assert found is not None
+    assert found.difference.value == pytest.approx(0.3777 - 0.0067, abs=1e-3)
+    assert judge(prediction, rows) == "replicated"
 
 
-def test_ignores_missing_metrics() -> None:
-    rows = [*make_rows([0.8, 0.9], [0.5, 0.5]), Row("new", 2, {"reward": None}, 1.0)]
-    rows.append(Row("old", 2, {"reward": 0.5}, 1.0))
-    difference = compare(PREDICTION, rows)
-    assert difference is not None
-    assert difference.value == pytest.approx(0.35)
+def test_no_seed_is_left_out() -> None:
+    rows = make_rows([0.8, 0.9], [0.5, 0.5])
+    rows += [Row("new", 2, {"reward": None}, 1.0), Row("old", 2, {"reward": 0.5}, 1.0)]
+    assert compare(PREDICTION, rows) is None
+    found = compare(replace(PREDICTION, missing=0.0), rows)
+    assert found is not None
+    assert found.difference.value == pytest.approx((0.3 + 0.4 - 0.5) / 3)
+
+
+def test_what_a_control_shows_too_is_built_in() -> None:
+    new = spread(0.8, 0.9, 0.7, 0.8, 0.8)
+    rows = make_rows(new, HALF)
+    rows += [Row("cold new", row.seed, row.metrics, 1.0) for row in rows if row.arm == "new"]
+    rows += [Row("cold old", row.seed, row.metrics, 1.0) for row in rows if row.arm == "old"]
+    assert judge(replace(PREDICTION, control=("cold new", "cold old")), rows) == "built in"
+    assert judge(replace(PREDICTION, control=("cold old", "cold new")), rows) == "replicated"
 
 
 def run_fake(arm: str, seed: int, folder: Path) -> Metrics:
@@ -74,7 +104,10 @@ def test_claim_is_run_once_and_written_down(tmp_path: Path) -> None:
     (added,) = replicate.run_missing(claim, second, tmp_path, seeds=3)
     second.rows += added
     text = render_claim(claim, second)
-    assert "| `reward`: new above old by at least 0.1 | +0.300 (+0.300 to +0.300) | replicated |" in text
+    assert (
+        "| `reward`: new above old by at least 0.1 | +0.300 (+0.300 to +0.300) | 0.250 | too few seeds |"
+        in text
+    )
     assert "| new | 3 | 0.200 ± 0.000 | 0.820 ± 0.010 |" in text
 
 
@@ -84,6 +117,7 @@ def test_recorded_page_matches_recorded_results() -> None:
 
 def test_every_claim_predicts_about_its_arms() -> None:
     for claim in replicate.CLAIMS.values():
-        assert claim.seeds >= 5
+        assert claim.seeds >= 10
         for prediction in claim.predictions:
-            assert {prediction.higher, prediction.lower} <= set(claim.arms)
+            control = prediction.control or ()
+            assert {prediction.higher, prediction.lower, *control} <= set(claim.arms)

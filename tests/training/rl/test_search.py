@@ -59,7 +59,7 @@ def test_expert_solves_every_task(strategy: Any, reading: str, difficulty: float
 def test_seed_fixes_a_task_and_difficulty_adds_documents() -> None:
     environment = make_environment()
     assert environment.sample(random.Random(3), 0.5).id == environment.sample(random.Random(3), 0.5).id
-    sizes = [len(environment.sample(random.Random(3), d).index) for d in (0.0, 0.5, 1.0)]  # type: ignore[arg-type]
+    sizes = [len(environment.sample(random.Random(3), d).index) for d in (0.0, 0.5, 1.0)]
     assert sizes == [1, 31, 60]
 
 

@@ -240,10 +240,10 @@ def test_advantages_on_rows_are_those_of_the_targets(make_targets: object) -> No
         [out["reward_score"] for out in outputs],
         [out["extra_fields"] for out in outputs],
     )
-    found = compute_advantages(make_targets, read, mask)  # type: ignore[arg-type]
+    found = compute_advantages(make_targets, read, mask)
     written = sum(count_written(t) for t in TRAJECTORIES)
     assert mask.sum() == written
-    wanted = {id(t.segment): t for t in make_targets(TRAJECTORIES)}  # type: ignore[operator]
+    wanted = {id(t.segment): t for t in make_targets(TRAJECTORIES)}
     segments = [segment for t in TRAJECTORIES for segment in t.segments]
     for row, place in enumerate(order):
         segment, target = segments[place], wanted.get(id(segments[place]))

@@ -79,7 +79,7 @@ def imitate(
         disable_tqdm=not show,
         remove_unused_columns=False,
     )
-    trainer = Trainer(model, args, train_dataset=examples, data_collator=_collate)  # type: ignore[arg-type]
+    trainer = Trainer(model, args, train_dataset=examples, data_collator=_collate)
     return trainer.train().training_loss
 
 

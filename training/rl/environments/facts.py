@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -98,10 +98,6 @@ class FactTask:
 
     def start(self) -> FactEpisode:
         return FactEpisode(self)
-
-    def within(self, settings: Facts) -> FactTask:
-        """Return the task with other settings."""
-        return replace(self, settings=settings)
 
     def search(self, entity: str) -> list[str]:
         """Return the passages that a search for `entity` finds: one about it, the others about entities off

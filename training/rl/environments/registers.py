@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from training.rl.environments.words import STOP, Words
@@ -95,10 +95,6 @@ class RegisterTask:
 
     def start(self) -> RegisterEpisode:
         return RegisterEpisode(self)
-
-    def within(self, settings: Registers) -> RegisterTask:
-        """Return the task with other settings."""
-        return replace(self, settings=settings)
 
 
 class RegisterEpisode:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from benchmarks.shared.statistics import RESAMPLES, Estimate
+from benchmarks.shared.statistics import RESAMPLES, Estimate, Floats
 
 Metrics = Mapping[str, float | None]
 """The measurement of one run. None if there was nothing to measure."""
 
-Verdict = Literal["replicated", "null", "reversed", "not measured"]
+Verdict = Literal["replicated", "built in", "null", "reversed", "too few seeds", "not measured"]
+FEWEST_SEEDS = 10
+SIGNIFICANT = 0.05
+_MOST_FLIPS = 2**14
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,9 @@ class Prediction:
     """A predicted difference `higher` - `lower` of a metric, written down before the runs.
 
     statistic: "mean" compares the means over seeds; "deviation" compares the sample deviations over seeds.
+    missing: value of a run that had nothing to measure, because no rollout did what the metric is about. None
+        if that cannot happen. No seed is left out.
+    control: two arms without the mechanism. If they differ as predicted, too, the difference is built in.
     """
 
     metric: str
@@ -31,6 +38,8 @@ class Prediction:
     margin: float
     """Minimum difference that supports the claim, in the metric's unit."""
     statistic: Literal["mean", "deviation"] = "mean"
+    missing: float | None = None
+    control: tuple[str, str] | None = None
 
     def describe(self) -> str:
         what = f"`{self.metric}`" if self.statistic == "mean" else f"deviation of `{self.metric}` over seeds"
@@ -68,35 +77,74 @@ class Row:
     seconds: float
 
 
-def compare(prediction: Prediction, rows: Sequence[Row]) -> Estimate | None:
-    """Return the predicted difference with its 95 % interval, from a bootstrap over seeds that keeps the two
-    arms of a seed together. Returns None if fewer than two seeds measured the metric in both arms."""
-    higher, lower = (_values(prediction.metric, arm, rows) for arm in (prediction.higher, prediction.lower))
-    seeds = sorted(higher.keys() & lower.keys())
-    if len(seeds) < 2:
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The predicted difference, as it was measured."""
+
+    difference: Estimate
+    """With its 95 % interval, from a bootstrap over seeds that keeps the two arms of a seed together."""
+    p: float
+    """Probability of a difference at least as large in size if the arms of each seed were exchanged at random
+    (sign-flip test, exact for up to 14 seeds). The percentile bootstrap over few seeds is too narrow."""
+    seeds: int
+
+
+def compare(prediction: Prediction, rows: Sequence[Row]) -> Comparison | None:
+    """Return what the rows say about a prediction.
+
+    Returns None if fewer than two seeds ran both arms, or if a run has no value for the metric.
+    """
+    values = [_read_values(prediction, arm, rows) for arm in (prediction.higher, prediction.lower)]
+    seeds = sorted(values[0].keys() & values[1].keys())
+    pairs = np.array([[own[seed] for own in values] for seed in seeds], dtype=float)
+    if len(seeds) < 2 or np.isnan(pairs).any():
         return None
-    pairs = np.array([(higher[seed], lower[seed]) for seed in seeds])
-    picks = np.random.default_rng(0).integers(0, len(seeds), size=(RESAMPLES, len(seeds)))
-    if prediction.statistic == "mean":
-        value, draws = pairs.mean(axis=0), pairs[picks].mean(axis=1)
+    generator = np.random.default_rng(0)
+    picks = generator.integers(0, len(seeds), size=(RESAMPLES, len(seeds)))
+    low, high = np.quantile(_measure(prediction, pairs[picks]), [0.025, 0.975])
+    value = float(_measure(prediction, pairs[None])[0])
+    if 2 ** len(seeds) <= _MOST_FLIPS:
+        flips = np.array(list(product((False, True), repeat=len(seeds))))
     else:
-        value, draws = pairs.std(axis=0, ddof=1), pairs[picks].std(axis=1, ddof=1)
-    low, high = np.quantile(draws[:, 0] - draws[:, 1], [0.025, 0.975])
-    return Estimate(float(value[0] - value[1]), float(low), float(high))
+        flips = generator.random((_MOST_FLIPS, len(seeds))) < 0.5
+    exchanged = np.where(flips[:, :, None], pairs[None, :, ::-1], pairs[None])
+    extreme = np.abs(_measure(prediction, exchanged)) >= abs(value) - 1e-12
+    return Comparison(Estimate(value, float(low), float(high)), float(extreme.mean()), len(seeds))
 
 
-def judge(prediction: Prediction, difference: Estimate | None) -> Verdict:
-    """Return "replicated" if the interval is above zero and the difference reaches the margin, "reversed" if
-    the interval is below zero, else "null"."""
-    if difference is None:
+def judge(prediction: Prediction, rows: Sequence[Row]) -> Verdict:
+    """Return the verdict on a prediction.
+
+    "replicated": the interval lies above zero, p is below 0.05, and the difference reaches the margin;
+    "built in": so it does, and between the arms of the control, too; "reversed": the interval lies below
+    zero, and p is below 0.05; "too few seeds" in place of all these below ten seeds; otherwise "null".
+    """
+    found = compare(prediction, rows)
+    if found is None:
         return "not measured"
-    if difference.standing == "behind":
+    difference = found.difference
+    if found.seeds < FEWEST_SEEDS:
+        return "too few seeds"
+    is_significant = difference.standing != "level" and found.p < SIGNIFICANT
+    if is_significant and difference.standing == "behind":
         return "reversed"
-    reached = difference.standing == "ahead" and difference.value >= prediction.margin
-    return "replicated" if reached else "null"
+    if not is_significant or difference.value < prediction.margin:
+        return "null"
+    if prediction.control:
+        higher, lower = prediction.control
+        if judge(replace(prediction, higher=higher, lower=lower, control=None), rows) == "replicated":
+            return "built in"
+    return "replicated"
 
 
-def _values(metric: str, arm: str, rows: Sequence[Row]) -> dict[int, float]:
-    return {
-        row.seed: value for row in rows if row.arm == arm and (value := row.metrics.get(metric)) is not None
-    }
+def _measure(prediction: Prediction, pairs: Floats) -> Floats:
+    """Return the difference of the statistic, for pairs of shape (draws, seeds, 2)."""
+    summary = pairs.mean(axis=1) if prediction.statistic == "mean" else pairs.std(axis=1, ddof=1)
+    return summary[:, 0] - summary[:, 1]
+
+
+def _read_values(prediction: Prediction, arm: str, rows: Sequence[Row]) -> dict[int, float]:
+    """Return the value of each seed; NaN if a run has none and the prediction says of no value instead."""
+    missing = float("nan") if prediction.missing is None else prediction.missing
+    own = {row.seed: row.metrics.get(prediction.metric) for row in rows if row.arm == arm}
+    return {seed: missing if value is None else value for seed, value in own.items()}

@@ -195,7 +195,7 @@ D8 = Claim(
     " 1 - tau of the most likely actions on 100 validation questions, means over epochs (`acc_early` over the"
     " first three); `compression_spread` is the deviation of 1 - tau over the epochs of a run.",
     arms=tuple(_STRATEGIES),
-    seeds=5,
+    seeds=10,
     predictions=(
         Prediction("acc_early", "both passes", "RL alone", margin=0.05),
         Prediction("compression", "RL alone", "both passes", margin=0.02),

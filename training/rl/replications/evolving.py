@@ -63,7 +63,7 @@ TWO_BY_THREE = Claim(
     " lessons about 30 % of 120 colours and has a habit where it knows none. 80 updates of 8 groups of 8."
     " Tested on 1,000 tasks of families that no training task had, with the bank that the training left.",
     arms=("frozen, none", "frozen, static", "frozen, evolving", "RL, none", "RL, static", "RL, evolving"),
-    seeds=5,
+    seeds=10,
     predictions=(
         Prediction("reward", "RL, evolving", "RL, static", margin=0.02),
         Prediction("reward", "RL, static", "RL, none", margin=0.02),
@@ -85,7 +85,7 @@ ZERO_VARIANCE = Claim(
     setup="The families of evolving-two-by-three, co-evolving. Lessons from all groups against lessons from"
     " mixed groups alone; `reward_hard` is over the families that the habit of the cold start fails.",
     arms=("lessons from all", "lessons from mixed"),
-    seeds=5,
+    seeds=10,
     predictions=(
         Prediction("reward_hard", "lessons from all", "lessons from mixed", margin=0.02),
         Prediction("reward", "lessons from all", "lessons from mixed", margin=0.02),

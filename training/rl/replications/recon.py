@@ -40,7 +40,7 @@ SUMMARIES = Claim(
     f" narrow window ({NARROW} tokens) has room for two searches among raw passages, the wide one ({LONGEST})"
     " for everything. The summarizer is perfect, so this measures the most that one can be worth.",
     arms=("summaries, narrow", "raw, narrow", "summaries, wide", "raw, wide"),
-    seeds=5,
+    seeds=10,
     predictions=(
         Prediction("reward", "summaries, narrow", "raw, narrow", margin=0.1),
         Prediction("reward", "summaries, wide", "raw, wide", margin=0.1),

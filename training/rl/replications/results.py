@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
 
 from benchmarks.shared.environment import read_environment
-from training.rl.replications.claim import Claim, Row, Verdict, compare, judge
+from training.rl.replications.claim import Claim, Comparison, Row, Verdict, compare, judge
 from training.run import write_text
 
 RESULTS = Path(__file__).with_name("results")
@@ -49,24 +49,35 @@ def render_claim(claim: Claim, results: Results) -> str:
     """Render a section of Markdown: claim, predictions, numbers, verdicts."""
     lines = [f"## {claim.name}", "", f"**Claim.** {claim.paper}", "", f"**Here.** {claim.setup}", ""]
     for number, prediction in enumerate(claim.predictions):
-        difference = compare(prediction, results.rows)
-        verdict = judge(prediction, difference)
-        interval = (
-            f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
-            if difference
-            else "-"
-        )
+        interval, p = _show(compare(prediction, results.rows))
+        verdict = judge(prediction, results.rows)
         lines += (
             []
             if number
-            else ["| predicted before the runs | difference, 95 % interval | verdict |", "|---|---|---|"]
+            else [
+                "| predicted before the runs | difference, 95 % interval | p | verdict |",
+                "|---|---|---|---|",
+            ]
         )
-        lines.append(f"| {prediction.describe()} | {interval} | {verdict} |")
+        lines.append(f"| {prediction.describe()} | {interval} | {p} | {verdict} |")
+        if prediction.control:
+            higher, lower = prediction.control
+            control = replace(prediction, higher=higher, lower=lower)
+            interval, p = _show(compare(control, results.rows))
+            lines.append(f"| control: {higher} above {lower} | {interval} | {p} | |")
     lines += ["", *_render_arms(claim, results.rows)]
     if claim.remarks:
         lines += ["", claim.remarks]
     lines += ["", _render_origin(claim, results)]
     return "\n".join(lines) + "\n"
+
+
+def _show(found: Comparison | None) -> tuple[str, str]:
+    """Return the cells of a difference with its interval, and of p."""
+    if found is None:
+        return "-", "-"
+    d = found.difference
+    return f"{d.value:+.3f} ({d.low:+.3f} to {d.high:+.3f})", f"{found.p:.3f}"
 
 
 def _render_arms(claim: Claim, rows: Sequence[Row]) -> list[str]:
@@ -100,4 +111,4 @@ def _render_origin(claim: Claim, results: Results) -> str:
 
 def verdicts(claim: Claim, results: Results) -> list[Verdict]:
     """Return the verdict on each prediction of a claim, in order."""
-    return [judge(prediction, compare(prediction, results.rows)) for prediction in claim.predictions]
+    return [judge(prediction, results.rows) for prediction in claim.predictions]

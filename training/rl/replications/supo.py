@@ -42,10 +42,10 @@ OVERLONG_MASK = Claim(
     " turns, so that most rollouts that summarise run out of turns at first; an early guess is right once in"
     " five times.",
     arms=("masked", "unmasked"),
-    seeds=5,
+    seeds=10,
     predictions=(
         Prediction("summarised", "masked", "unmasked", margin=0.1),
-        Prediction("success_summarised", "masked", "unmasked", margin=0.1),
+        Prediction("success_summarised", "masked", "unmasked", margin=0.1, missing=0.0),
         Prediction("reward", "masked", "unmasked", margin=0.05),
     ),
     initial="initial_reward",
@@ -78,7 +78,7 @@ WINDOW = Claim(
     setup="Registers of 3 to 24 cells: SUPO with L = 32 and 7 summaries against GRPO with a window of 256 and"
     " none. Every task fits both.",
     arms=("SUPO, L = W / 8", "GRPO, W"),
-    seeds=5,
+    seeds=10,
     predictions=(Prediction("reward", "SUPO, L = W / 8", "GRPO, W", margin=0.02),),
     initial="initial_reward",
     run=_run_window,
@@ -92,10 +92,11 @@ def _run_resets(arm: str, seed: int, folder: Path) -> Metrics:
         policy=_POLICY,
         cold_start=_COLD_START,
         algorithm={"name": "supo"},
-        updates=Updates(count=60),
+        updates=Updates(count=0 if arm.startswith("no RL") else 60),
     )
-    policy, run = train_once(trained, folder.parent / "trained")
-    resets = int(arm.removeprefix("S' = "))
+    name = "cold" if arm.startswith("no RL") else "trained"
+    policy, run = train_once(trained, folder.parent / name)
+    resets = int(arm.rpartition("S' = ")[2])
     tested = Settings(
         seed=seed,
         environment={**trained.environment, "cells": (8, 24), "resets": resets},
@@ -111,12 +112,15 @@ MORE_RESETS = Claim(
     " test time (BrowseComp-Plus).",
     setup="Registers, context 32. Trained on 3 to 12 cells with S = 2; tested on 8 to 24 cells with"
     " S' = 2, 4, 6.",
-    arms=("S' = 2", "S' = 4", "S' = 6"),
-    seeds=5,
+    arms=("S' = 2", "S' = 4", "S' = 6", "no RL, S' = 2", "no RL, S' = 4", "no RL, S' = 6"),
+    seeds=10,
     predictions=(
-        Prediction("reward", "S' = 6", "S' = 2", margin=0.1),
-        Prediction("reward", "S' = 4", "S' = 2", margin=0.05),
+        Prediction("reward", "S' = 6", "S' = 2", margin=0.1, control=("no RL, S' = 6", "no RL, S' = 2")),
+        Prediction("reward", "S' = 4", "S' = 2", margin=0.05, control=("no RL, S' = 4", "no RL, S' = 2")),
     ),
     initial="initial_reward",
     run=_run_resets,
+    remarks="The control, the cold start without reinforcement learning, was added after five seeds."
+    " A flawless scripted expert is right in 47 % of the tasks at S' = 2, and in all at 4 and 6, because the"
+    " longer tasks do not fit fewer summaries.",
 )

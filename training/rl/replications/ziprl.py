@@ -72,7 +72,14 @@ HRR = Claim(
     seeds=10,
     predictions=(
         Prediction("reward", "HRR, w = 0.2", "GRPO, w = 0", margin=0.02),
-        Prediction("reward", "GRPO, w = 0", "HRR, w = 0.2", margin=0.005, statistic="deviation"),
+        Prediction(
+            "reward",
+            "GRPO, w = 0",
+            "HRR, w = 0.2",
+            margin=0.005,
+            statistic="deviation",
+            control=("GRPO, w = 0", "shuffled Q"),
+        ),
         Prediction("reward", "HRR, w = 0.2", "shuffled Q", margin=0.02),
         Prediction("reward", "HRR, w = 0.2", "HRR, w = 0.8", margin=0.01),
         Prediction("quality", "HRR, w = 0.2", "GRPO, w = 0", margin=0.01),

@@ -38,7 +38,7 @@ class TerselyLoop(AgentLoopBase):
             self.loaded[file] = load_environment(self.recipe, self.tokenizer)
         self.environment = self.loaded[file]
 
-    async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:  # type: ignore[override]
+    async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:
         """Return an output for each segment; none if the rollout is nobody's fault."""
         task = self.environment.pose(int(kwargs["extra_info"]["index"]))
         own = {

@@ -1,0 +1,146 @@
+"""`python -m benchmarks.bill`: when does compression lower a provider's bill, if the provider has a cache?
+
+Nothing is measured. A plain input token costs 1, one that is written to the cache costs `--write`, and one
+that is read from it costs `--read`. Answers cost the same everywhere and are left out.
+
+Retrieval: some documents are the same for every question, and a cache serves them. What is kept of documents
+depends on the question, so its tokens are plain. Agents: every call sends the whole conversation again. A
+result that is shortened as it arrives stays as it is, so the cache goes on serving it. Of some results the
+model asks for the original later. Shortening the history afterwards changes what was cached: all of it is
+written again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks import command
+from benchmarks.command import Measured, make_parser, run
+from benchmarks.table import Column, Row, Table
+
+RATES = (0.1, 0.25, 0.5)
+"""Shares of the documents or of a result that are kept."""
+REPEATED = (0.0, 0.5, 0.9, 1.0)
+"""Shares of the documents that are the same for every question."""
+REOPENED = (0.0, 0.1, 0.3, 1.0)
+"""Shares of the results of which the model asks for the original."""
+CHANGE = Column("change of the bill", "%", format="+.0f")
+RETRIEVAL = (
+    Column("documents that repeat", "%", format=".0f"),
+    Column("rate"),
+    CHANGE,
+)
+AGENT = (Column("originals asked for", "%", format=".0f"), Column("rate"), CHANGE)
+LATER = (Column("calls after it"), Column("rate"), CHANGE)
+AFTERWARDS = (1, 2, 5, 10, 20)
+"""Calls that follow after the history was shortened."""
+
+
+class Options(command.Options):
+    """The options of the command."""
+
+    write: float
+    read: float
+    calls: int
+    result: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices of an input token, relative to a plain one."""
+
+    write: float
+    read: float
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the tables and return the exit code."""
+    parser = make_parser("benchmarks.bill", __doc__)
+    parser.add_argument("--write", type=float, default=1.25, help="price of writing a token to the cache")
+    parser.add_argument("--read", type=float, default=0.1, help="price of reading a token from the cache")
+    parser.add_argument("--calls", type=int, default=20, help="calls of an agent, each after a tool result")
+    parser.add_argument("--result", type=int, default=2_000, help="tokens of a tool result")
+    parser.add_argument("--other", type=int, default=300, help="tokens of a call beside the result")
+    return run(parser, arguments, Options(), measure)
+
+
+def measure(options: Options) -> Measured:
+    """Compute the tables."""
+    prices = Prices(options.write, options.read)
+    retrieval: list[Row] = [
+        {
+            "documents that repeat": share,
+            "rate": rate,
+            "change of the bill": compare_retrieval(share, rate, prices),
+        }
+        for share in REPEATED
+        for rate in RATES
+    ]
+    agents: list[Row] = [
+        {
+            "originals asked for": share,
+            "rate": rate,
+            "change of the bill": _compare_agent(options, share, rate),
+        }
+        for share in REOPENED
+        for rate in RATES
+    ]
+    later: list[Row] = [
+        {"calls after it": calls, "rate": rate, "change of the bill": compare_rewriting(calls, rate, prices)}
+        for calls in AFTERWARDS
+        for rate in RATES
+    ]
+    tables = [
+        Table("Retrieval", RETRIEVAL, tuple(retrieval), across="rate"),
+        Table(
+            "An agent whose tool results are shortened as they arrive", AGENT, tuple(agents), across="rate"
+        ),
+        Table("A history that is shortened afterwards", LATER, tuple(later), across="rate"),
+    ]
+    settings = {name: getattr(options, name) for name in ("write", "read", "calls", "result", "other")}
+    return Measured(tables, settings=settings)
+
+
+def compare_retrieval(repeated: float, rate: float, prices: Prices) -> float:
+    """Return the change of the bill of a question's documents, as a share of the bill with a warm cache."""
+    cached = repeated * prices.read + (1 - repeated)
+    return round(rate / cached - 1, 4)
+
+
+def price_agent(sizes: Iterator[int], other: int, prices: Prices) -> float:
+    """Return the bill of an agent whose calls each add a result of one of the sizes and `other` tokens."""
+    bill = 0.0
+    sent = 0
+    for size in sizes:
+        bill += sent * prices.read + (size + other) * prices.write
+        sent += size + other
+    return bill
+
+
+def shorten_results(calls: int, result: int, rate: float, reopened: float) -> Iterator[int]:
+    """Yield the size of each call's result: shortened, and of some also the original, evenly spread."""
+    opened = 0
+    for call in range(1, calls + 1):
+        asked = int(call * reopened + 1e-9) - opened
+        opened += asked
+        yield round(rate * result) + asked * result
+
+
+def _compare_agent(options: Options, reopened: float, rate: float) -> float:
+    prices = Prices(options.write, options.read)
+    whole = price_agent(iter([options.result] * options.calls), options.other, prices)
+    shortened = shorten_results(options.calls, options.result, rate, reopened)
+    return round(price_agent(shortened, options.other, prices) / whole - 1, 4)
+
+
+def compare_rewriting(calls: int, rate: float, prices: Prices) -> float:
+    """Return the change of the bill of a cached history over `calls` calls, if it is shortened now."""
+    shortened = rate * (prices.write + (calls - 1) * prices.read)
+    return round(shortened / (calls * prices.read) - 1, 4)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""The tables of README.md and docs/results.md, from the records in `baselines/`.
+
+A page marks the place of a table: `<!-- table: NAME -->`, the table, `<!-- end -->`.
+`python -m benchmarks.results` writes all of them again, and a test compares them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.shared.statistics import Estimate
+from benchmarks.table import Cell, Record, Table
+
+ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "README.md", ROOT / "docs/results.md")
+BASELINES = Path(__file__).parent / "baselines"
+_TABLE = re.compile(r"(<!-- table: (.+?) -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+HOTPOTQA = "HotpotQA, 10 paragraphs"
+NQ_30 = "Natural Questions (QED), 30 hard negatives"
+SQUAD = "SQuAD, 10 hard negatives"
+WIKIQA = "WikiQA, 10 hard negatives"
+PACKAGES = "Packages' documentation, 24 passages"
+GERMAN = "XQuAD de, 10 hard negatives"
+RIVALS = ("MiniLM sentences", "BM25 sentences", "LLMSlim")
+
+
+def render_pages() -> dict[Path, str]:
+    """Return the text of every page with its tables."""
+    return {page: _TABLE.sub(_fill, page.read_text(encoding="utf-8")) for page in PAGES}
+
+
+def write_pages() -> None:
+    """Write the tables of all pages again."""
+    for page, text in render_pages().items():
+        page.write_text(text, encoding="utf-8")
+
+
+def _fill(match: re.Match[str]) -> str:
+    start, name = match.groups()
+    if name not in TABLES:
+        raise ValueError(f"no table is called {name}; there are {', '.join(TABLES)}")
+    return f"{start}\n{TABLES[name]()}\n\n"
+
+
+def find_table(record: str, title: str) -> Table:
+    """Return a table of the record `record`."""
+    return Record.read(BASELINES / f"{record}.json").find(title)
+
+
+def percent(cell: Cell) -> float:
+    """Return a share, or the mean of the shares of all cases, in percent."""
+    if isinstance(cell, tuple):
+        known = [value for value in cell if value is not None]
+        return 100 * sum(known) / len(known)
+    value = cell.value if isinstance(cell, Estimate) else cell
+    assert isinstance(value, int | float)
+    return 100 * value
+
+
+def join(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def mark_best(values: Sequence[float]) -> list[str]:
+    """Return the numbers with one decimal, the highest in bold."""
+    best = max(values)
+    return [f"**{value:.1f}**" if value == best else f"{value:.1f}" for value in values]
+
+
+def _kept_answers() -> str:
+    """A tenth of the tokens, tersely and its rivals."""
+    answers = find_table("quality", "Answers")
+    systems = ("tersely", *RIVALS)
+    rows = [
+        [
+            name,
+            *mark_best(
+                [percent(answers.find(set=name, system=s, rate="0.1")["answers kept"]) for s in systems]
+            ),
+        ]
+        for name in (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN)
+    ]
+    return join(["rate 0.1", *systems], rows)
+
+
+def _leads() -> str:
+    """Tersely's lead over its strongest rival, at every rate."""
+    strongest = find_table("quality", "Lead over the strongest peer")
+    rates = ("0.05", "0.1", "0.25", "0.5")
+    rows: list[list[str]] = []
+    for name in (
+        HOTPOTQA,
+        "Natural Questions (QED), 10 hard negatives",
+        NQ_30,
+        SQUAD,
+        WIKIQA,
+        PACKAGES,
+        "XQuAD en, 10 hard negatives",
+        GERMAN,
+    ):
+        found = [strongest.find(set=name, kept="answers", rate=rate) for rate in rates]
+        rows.append([name, *(f"{percent(row['lead']):+.1f} {row['standing']}" for row in found)])
+    return join(["set", *(f"rate {rate}" for rate in rates)], rows)
+
+
+def _recall() -> str:
+    """What was promised, and what was kept."""
+    kept = find_table("calibration", "Sets of the calibration")
+    rows: list[list[str]] = []
+    for row in kept.select(set="all three, mixed as the calibration is"):
+        share, rate = row["kept"], row["rate"]
+        assert isinstance(share, Estimate)
+        assert isinstance(rate, float)
+        promised = f"{percent(row['promised']):.0f} %"
+        interval = f"{percent(share):.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
+        rows.append([promised, interval, f"{rate:.3f}"])
+    return join(["promised", "kept their answer", "share of tokens"], rows)
+
+
+def _speed() -> str:
+    """Seconds of a call, from the record of latency."""
+    record = Record.read(BASELINES / "latency.json")
+    ours = record.find("Calls").select(system="tersely")
+    starts = record.find("Start").rows
+    rows = [[str(row["request"]), f"{row['p50']:.2f} s"] for row in ours]
+    rows += [[str(row["start"]), f"{row['p50']:.2f} s"] for row in starts]
+    rows += [
+        [f"peak memory, {row['request']}", f"{row['peak memory']:.0f} MB"] for row in record.find("RAM").rows
+    ]
+    (size,) = record.find("Size").rows
+    rows.append(
+        ["installed, with everything it needs", f"{size['base install with everything it needs']:.0f} MB"]
+    )
+    return join(["what", "median"], rows)
+
+
+def _tool_results() -> str:
+    """Generated tool results."""
+    together = find_table("tool_results", "All kinds together")
+    methods = ("tersely", "LLMSlim", "lines by BM25", "head")
+    rows = [
+        [
+            method,
+            *(
+                f"{percent(row['answered']):.0f} / {percent(row['false']):.0f}"
+                for row in (together.find(method=method, rate=rate) for rate in ("2%", "5%", "20%"))
+            ),
+        ]
+        for method in methods
+    ]
+    return join(["answered / false, %", "2 % of the tokens", "5 %", "20 %"], rows)
+
+
+def _real_results() -> str:
+    """Results of real commands and files."""
+    together = find_table("real_results", "All kinds together")
+    methods = dict.fromkeys(str(row["method"]) for row in together.rows)
+    rows: list[list[str]] = []
+    for method in methods:
+        cells = [together.find(method=method, budget=budget)["answered"] for budget in (300, 1000)]
+        rows.append([method, *(_show(cell) for cell in cells)])
+    return join(["answered, %", "300 tokens", "1,000 tokens"], rows)
+
+
+def _show(cell: Cell) -> str:
+    assert isinstance(cell, Estimate)
+    return f"{percent(cell):.1f} ({100 * cell.low:.0f} to {100 * cell.high:.0f})"
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "kept answers": _kept_answers,
+    "leads": _leads,
+    "recall": _recall,
+    "speed": _speed,
+    "tool results": _tool_results,
+    "real tool results": _real_results,
+}

@@ -1,0 +1,44 @@
+"""`python -m benchmarks.reading`: does a reader answer the same from a compressed context?
+
+The tables are computed in seconds from the rows in `benchmarks/reading/rows`: every question, context and
+answer, without the texts. `python -m benchmarks.reading.collect` makes these rows.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.command import Measured, Options, make_parser, run
+from benchmarks.reading.contexts import Key
+from benchmarks.reading.rows import CONTEXTS, ROWS, read_answers, read_lines
+from benchmarks.reading.tables import Size, make_tables
+from tersely.errors import TerselyError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compute the tables and return the exit code."""
+    parser = make_parser("benchmarks.reading", __doc__)
+    return run(parser, arguments, Options(), measure)
+
+
+def measure(options: Options) -> Measured:
+    """Return the tables of the published rows."""
+    rows = list(read_lines(ROWS / f"{CONTEXTS}.gz"))
+    if not rows:
+        raise TerselyError(f"{ROWS} has no rows: make them with python -m benchmarks.reading.collect")
+    run_settings, contexts = rows[0], rows[1:]
+    sizes: dict[Key, Size] = {
+        (c["set"], c["id"], c["system"], c["size"]): Size(c["tokens"], c["before"]) for c in contexts
+    }
+    answers = {
+        path.name.removeprefix("answers-").removesuffix(".jsonl.gz"): read_answers(path)
+        for path in sorted(ROWS.glob("answers-*"))
+    }
+    processor = run_settings["environment"]["cpu"]
+    return Measured(
+        make_tables(answers, sizes, options.seed), run_settings["model"], {"rows made on": processor}
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

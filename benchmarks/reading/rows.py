@@ -1,0 +1,86 @@
+"""The files of a run: contexts and answers while it grows, and the rows without texts that are published."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reading.contexts import Context, Key
+
+ROWS = Path(__file__).parent / "rows"
+"""One file for the contexts, and one for each reader."""
+CONTEXTS = "contexts.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reader's answer from one context, and its scores."""
+
+    set: str
+    id: str
+    system: str
+    size: str
+    answer: str
+    em: int
+    f1: float
+    abstained: int
+
+    @property
+    def key(self) -> Key:
+        """Return what the answer belongs to."""
+        return self.set, self.id, self.system, self.size
+
+
+def append(path: Path, rows: Iterable[Any]) -> None:
+    """Add data classes to a file of JSON lines, in one write, after removing a last line that was cut off."""
+    text = "".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+    with path.open("ab+") as stream:
+        stream.seek(0)
+        whole = stream.read().rfind(b"\n") + 1
+        stream.truncate(whole)
+        stream.write(text.encode("utf-8"))
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file of JSON lines, compressed or not. A last line that was cut off is left out."""
+    if not path.is_file():
+        return
+    with (
+        gzip.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".gz"
+        else path.open(encoding="utf-8") as stream
+    ):
+        for line in stream:
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+
+def read_contexts(folder: Path) -> list[Context]:
+    """Return the contexts of a work folder."""
+    contexts: dict[Key, Context] = {}
+    for row in read_lines(folder / CONTEXTS):
+        row["answers"] = tuple(row["answers"])
+        row["kept"] = _to_spans(row["kept"])
+        context = Context(**row)
+        contexts[context.key] = context
+    return list(contexts.values())
+
+
+def read_answers(path: Path) -> list[Answer]:
+    """Return the answers of a file."""
+    return [Answer(**row) for row in read_lines(path)]
+
+
+def publish(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write rows as compressed JSON lines. The same rows give the same bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(lines.encode("utf-8"), compresslevel=9, mtime=0))
+
+
+def _to_spans(kept: list[list[int]] | None) -> tuple[tuple[int, int, int], ...] | None:
+    return None if kept is None else tuple((doc, start, end) for doc, start, end in kept)

@@ -1,0 +1,145 @@
+"""The tables of a run, from its rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from benchmarks.quality.controls import OURS
+from benchmarks.reading.contexts import TOOLS, Key
+from benchmarks.reading.rows import Answer
+from benchmarks.shared.statistics import Estimate, Floats, resample
+from benchmarks.shared.tasks import TASKS
+from benchmarks.table import Column, Row, Table
+
+MEAN = "mean of the sets"
+FEWEST = 10
+"""Questions of a row."""
+READ = (
+    Column("reader"),
+    Column("set"),
+    Column("system"),
+    Column("questions"),
+    Column("size"),
+    Column("tokens", "%", format=".1f"),
+    Column("F1", "%", interval="bootstrap"),
+    Column("exact", "%"),
+    Column("abstained", "%"),
+)
+LEADS = (
+    Column("reader"),
+    Column("set"),
+    Column("against"),
+    Column("questions"),
+    Column("size"),
+    Column("lead in F1", "points", interval="bootstrap"),
+    Column("standing"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Tokens of a context, and of all documents."""
+
+    tokens: int
+    before: int
+
+
+def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Size], seed: int) -> list[Table]:
+    """Return the tables. `answers` are those of each reader."""
+    read: list[Row] = []
+    leads: list[Row] = []
+    for reader, rows in answers.items():
+        groups: dict[tuple[str, str, str], dict[str, Answer]] = {}
+        for row in rows:
+            groups.setdefault((row.set, row.size, row.system), {})[row.id] = row
+        groups = {place: own for place, own in groups.items() if len(own) >= FEWEST}
+        for (name, size, system), own in groups.items():
+            place = {"reader": reader, "set": title(name), "size": size, "system": system}
+            read.append({**place, **_average([list(own.values())], sizes, seed)})
+        for size, system, sets in _list_means(groups):
+            place = {"reader": reader, "set": MEAN, "size": size, "system": system}
+            read.append({**place, **_average(sets, sizes, seed)})
+        leads += _compare(reader, groups, seed)
+    return [
+        Table("Answers", READ, tuple(read), across="size"),
+        Table("Tersely's lead", LEADS, tuple(leads), across="size", printed=False),
+    ]
+
+
+def title(name: str) -> str:
+    """Return the name of a set in tables."""
+    return "Real tool results" if name == TOOLS else TASKS[name].title
+
+
+def _list_means(
+    groups: Mapping[tuple[str, str, str], Mapping[str, Answer]],
+) -> Iterator[tuple[str, str, list[list[Answer]]]]:
+    """Yield each size and system with its answers to the sets of passages, if it has all of them."""
+    names = sorted({name for name, _, _ in groups if name != TOOLS})
+    for size, system in dict.fromkeys((size, system) for _, size, system in groups):
+        sets = [list(groups[name, size, system].values()) for name in names if (name, size, system) in groups]
+        if len(sets) == len(names) > 1:
+            yield size, system, sets
+
+
+def _average(sets: Sequence[Sequence[Answer]], sizes: Mapping[Key, Size], seed: int) -> Row:
+    """Return the means over sets that count alike. Questions are drawn within each set."""
+    rows = [row for own in sets for row in own]
+    shares = [sum(sizes[r.key].tokens for r in own) / sum(sizes[r.key].before for r in own) for own in sets]
+
+    def mean(name: Literal["em", "abstained"]) -> float:
+        return round(float(np.mean([np.mean([getattr(r, name) for r in own]) for own in sets])), 4)
+
+    return {
+        "questions": len(rows),
+        "tokens": round(float(np.mean(shares)), 4),
+        "F1": _estimate_mean([np.array([r.f1 for r in own]) for own in sets], seed),
+        "exact": mean("em"),
+        "abstained": mean("abstained"),
+    }
+
+
+def _estimate_mean(sets: Sequence[Floats], seed: int) -> Estimate:
+    """Return the mean of the means of the sets."""
+    draws = [resample(values, np.ones(len(values)), seed + at) for at, values in enumerate(sets)]
+    low, high = np.quantile(np.mean(draws, axis=0), [0.025, 0.975])
+    return Estimate(float(np.mean([values.mean() for values in sets])), float(low), float(high)).round()
+
+
+def _compare(
+    reader: str, groups: Mapping[tuple[str, str, str], Mapping[str, Answer]], seed: int
+) -> list[Row]:
+    """Return tersely's lead over each system at the same size, and over all documents, by set and on the
+    mean of the sets of passages."""
+    rows: list[Row] = []
+    names = sorted({name for name, _, _ in groups if name != TOOLS})
+    sizes = list(dict.fromkeys(size for _, size, system in groups if system == OURS))
+    for size in sizes:
+        pairs: dict[str, dict[str, tuple[Floats, Floats]]] = {}
+        for (name, own_size, system), theirs in groups.items():
+            ours = groups.get((name, size, OURS))
+            if ours is None or system == OURS or own_size not in (size, "all"):
+                continue
+            both = [key for key in ours if key in theirs]
+            if len(both) >= FEWEST:
+                pairs.setdefault(system, {})[name] = (
+                    np.array([ours[key].f1 for key in both]),
+                    np.array([theirs[key].f1 for key in both]),
+                )
+        for system, sets in pairs.items():
+            place = {"reader": reader, "size": size, "against": system}
+            for name, (ours_f1, theirs_f1) in sets.items():
+                lead = _estimate_mean([ours_f1 - theirs_f1], seed)
+                rows.append(_lead(place, title(name), len(ours_f1), lead))
+            passages = [ours_f1 - theirs_f1 for name, (ours_f1, theirs_f1) in sets.items() if name != TOOLS]
+            if len(passages) == len(names) > 1:
+                rows.append(_lead(place, MEAN, sum(map(len, passages)), _estimate_mean(passages, seed)))
+    return rows
+
+
+def _lead(place: Row, name: str, questions: int, lead: Estimate) -> Row:
+    return {**place, "set": name, "questions": questions, "lead in F1": lead, "standing": lead.standing}

@@ -1,0 +1,417 @@
+"""The model opens what was shortened, with a tool that the proxy answers. The clients are the real ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("prometheus_client")
+pytest.importorskip("anthropic", reason="the group `servers` has it")
+pytest.importorskip("openai", reason="the group `servers` has it")
+
+import anthropic
+import httpx2
+import openai
+from starlette.types import Receive, Scope, Send
+
+from tersely_ledger import Ledger, LedgerSettings
+from tersely_proxy.interfaces import INTERFACES, TOOL, UNKNOWN
+from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
+from tests.integrations.test_proxy import make_proxy, start_and_stop
+from tests.servers import serve_app
+
+Json = dict[str, Any]
+
+HIDDEN = "The room has a lamp of the kind number 7."
+PAGE = make_page("room", KEY_ANSWER)
+SEEN, UNSEEN = "I have read the original.", "I have not read the original."
+SEARCH = {"type": "object", "properties": {}}
+
+
+class Model:
+    """A stand-in for a model that opens the first original that it is offered, and then answers.
+
+    `also` makes it call `search` in the same turn as the original, and `after` in the last turn. `rounds` is
+    how often it asks for the original.
+    """
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.bodies: list[Json] = []
+        self.reset()
+
+    def reset(self, *, also: bool = False, after: bool = False, rounds: int = 1, fails: bool = False) -> None:
+        self.bodies.clear()
+        self.also, self.after, self.rounds, self.fails = also, after, rounds, fails
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await start_and_stop(receive, send)
+        raw = b""
+        while (message := await receive())["type"] == "http.request":
+            raw += message["body"]
+            if not message["more_body"]:
+                break
+        body = json.loads(raw)
+        self.bodies.append(body)
+        texts = json.dumps(body)
+        opened = len(self.bodies) - 1
+        status = 400 if self.fails and opened else 200
+        calls: list[tuple[str, Json]] = []
+        found = re.search(r"id of the original: ([0-9a-f]{12})\]", texts)
+        if f'"name": "{TOOL}"' in texts and opened < self.rounds:
+            calls = [(TOOL, {"id": found[1] if found else "0" * 12})]
+        if self.also and calls:
+            calls.insert(0, ("search", {}))
+        if self.after and not calls:
+            calls = [("search", {})]
+        text = "Let me look." if opened < self.rounds and calls else SEEN if HIDDEN in texts else UNSEEN
+        make = next(make for end, make in MAKERS.items() if scope["path"].endswith(end))
+        answer, events = make(text, calls, len(self.bodies))
+        parts = [json.dumps(answer).encode()]
+        if status != 200:
+            parts = [b'{"error": {"message": "too long"}}']
+        elif body.get("stream"):
+            parts = events
+        kind = b"text/event-stream" if body.get("stream") and status == 200 else b"application/json"
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", kind)]})
+        for part in parts:  # in the middle of a line, as networks do
+            await send({"type": "http.response.body", "body": part[:31], "more_body": True})
+            await send({"type": "http.response.body", "body": part[31:], "more_body": True})
+        return await send({"type": "http.response.body", "body": b""})
+
+
+def event(data: Json) -> bytes:
+    return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def make_chat(text: str, calls: list[tuple[str, Json]], number: int) -> tuple[Json, list[bytes]]:
+    made = [
+        {
+            "id": f"c{number}{i}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(given)},
+        }
+        for i, (name, given) in enumerate(calls)
+    ]
+    message: Json = {
+        "role": "assistant",
+        "content": text,
+        "refusal": None,
+        **({"tool_calls": made} if made else {}),
+    }
+    usage = {"prompt_tokens": 10, "completion_tokens": number, "total_tokens": 10 + number}
+    head = {"id": f"chatcmpl-{number}", "created": number, "model": "m"}
+    reason = "tool_calls" if made else "stop"
+    answer = {**head, "object": "chat.completion", "usage": usage}
+    answer["choices"] = [{"index": 0, "finish_reason": reason, "message": message}]
+    deltas: list[Json] = [{"role": "assistant", "content": text[:5]}, {"content": text[5:]}]
+    for i, call in enumerate(made):
+        function = call["function"]
+        deltas.append({"tool_calls": [{**call, "index": i, "function": {**function, "arguments": ""}}]})
+        deltas.append({"tool_calls": [{"index": i, "function": {"arguments": function["arguments"]}}]})
+    chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+    chunks.append({"choices": [], "usage": usage})
+    chunks = [{**head, "object": "chat.completion.chunk", **chunk} for chunk in chunks]
+    return answer, [*(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks), b"data: [DONE]\n\n"]
+
+
+def make_messages(text: str, calls: list[tuple[str, Json]], number: int) -> tuple[Json, list[bytes]]:
+    thought = {"type": "thinking", "thinking": f"thought {number}", "signature": f"signature {number}"}
+    blocks: list[Json] = [thought]
+    blocks.append({"type": "text", "text": text})
+    blocks += [
+        {"type": "tool_use", "id": f"t{number}{i}", "name": name, "input": given}
+        for i, (name, given) in enumerate(calls)
+    ]
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": number}
+    reason = "tool_use" if calls else "end_turn"
+    message = {
+        "id": f"msg_{number}", "type": "message", "role": "assistant", "model": "m", "content": blocks,
+        "stop_reason": reason, "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
+    started = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
+    events = [event({"type": "message_start", "message": started}), event({"type": "ping"})]
+    for index, block in enumerate(blocks):
+        empty, deltas = dict(block), []
+        if block["type"] == "thinking":
+            empty |= {"thinking": "", "signature": ""}
+            deltas = [
+                {"type": "thinking_delta", "thinking": block["thinking"]},
+                {"type": "signature_delta", "signature": block["signature"]},
+            ]
+        elif block["type"] == "text":
+            empty["text"] = ""
+            deltas = [{"type": "text_delta", "text": part} for part in (text[:5], text[5:])]
+        else:
+            empty["input"] = {}
+            given = json.dumps(block["input"])
+            deltas = [{"type": "input_json_delta", "partial_json": part} for part in (given[:4], given[4:])]
+        events.append(event({"type": "content_block_start", "index": index, "content_block": empty}))
+        events += [event({"type": "content_block_delta", "index": index, "delta": delta}) for delta in deltas]
+        events.append(event({"type": "content_block_stop", "index": index}))
+    stop = {"stop_reason": reason, "stop_sequence": None}
+    events.append(event({"type": "message_delta", "delta": stop, "usage": {"output_tokens": number}}))
+    return message, [*events, event({"type": "message_stop"})]
+
+
+def make_responses(text: str, calls: list[tuple[str, Json]], number: int) -> tuple[Json, list[bytes]]:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    items: list[Json] = [{"type": "reasoning", "id": f"rs_{number}", "summary": []}]
+    if not calls or calls[0][0] == "search":
+        items.append({"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed"})
+        items[-1]["content"] = [part]
+    items += [
+        {"type": "function_call", "id": f"fc_{number}{i}", "call_id": f"r{number}{i}", "name": name,
+         "arguments": json.dumps(given), "status": "completed"}
+        for i, (name, given) in enumerate(calls)
+    ]  # fmt: skip
+    usage = {
+        "input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": number,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 10 + number,
+    }  # fmt: skip
+    response = {
+        "id": f"resp_{number}", "object": "response", "created_at": 1, "model": "m", "status": "completed",
+        "output": items, "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "usage": usage,
+    }  # fmt: skip
+    started = {**response, "status": "in_progress", "output": [], "usage": None}
+    events: list[Json] = [{"type": "response.created", "response": started}]
+    for index, item in enumerate(items):
+        place: Json = {"output_index": index, "item_id": item["id"]}
+        events.append({"type": "response.output_item.added", "output_index": index, "item": item})
+        if item["type"] == "message":
+            delta = {"type": "response.output_text.delta", "content_index": 0, "delta": text, "logprobs": []}
+            events.append({**delta, **place})
+        events.append({"type": "response.output_item.done", "output_index": index, "item": item})
+    events.append({"type": "response.completed", "response": response})
+    return response, [event({**one, "sequence_number": i}) for i, one in enumerate(events)]
+
+
+MAKERS = {"/chat/completions": make_chat, "/messages": make_messages, "/responses": make_responses}
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[Model, str]]:
+    model = Model()
+    with (
+        serve_app(model) as model.url,
+        serve_app(make_proxy(model.url, open_originals=True)) as proxy,
+    ):
+        yield model, proxy
+
+
+@pytest.fixture
+def model(servers: tuple[Model, str]) -> Model:
+    servers[0].reset()
+    return servers[0]
+
+
+@pytest.fixture
+def proxy(servers: tuple[Model, str]) -> str:
+    return servers[1]
+
+
+def ask_chat(url: str, stream: bool) -> Json:
+    """Return text, names of calls, reason, tokens of prompt and answer."""
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": KEY_QUESTION},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": PAGE},
+    ]
+    tools = [{"type": "function", "function": {"name": "search", "parameters": SEARCH}}]
+    given: Json = {"model": "m", "messages": messages, "tools": tools}
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+        if stream:
+            with client.chat.completions.stream(**given, stream_options={"include_usage": True}) as chunks:
+                answer = chunks.get_final_completion()
+        else:
+            answer = client.chat.completions.create(**given)
+    (choice,) = answer.choices
+    return {
+        "text": choice.message.content,
+        "calls": [call.function.name for call in choice.message.tool_calls or []],
+        "reason": choice.finish_reason,
+        "tokens": (answer.usage.prompt_tokens, answer.usage.completion_tokens),
+    }
+
+
+def ask_messages(url: str, stream: bool) -> Json:
+    use = {"type": "tool_use", "id": "t1", "name": "search", "input": {}}
+    messages: list[Json] = [
+        {"role": "user", "content": KEY_QUESTION},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": PAGE}]},
+    ]
+    tools = [{"name": "search", "input_schema": SEARCH}]
+    given: Json = {"model": "m", "max_tokens": 99, "messages": messages, "tools": tools}
+    with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
+        if stream:
+            with client.messages.stream(**given) as events:
+                answer = events.get_final_message()
+        else:
+            answer = client.messages.create(**given)
+    kinds = [block.type for block in answer.content]
+    assert kinds[0] == "thinking", "an answer with thoughts begins with them"
+    assert kinds.count("thinking") == 1
+    assert answer.content[0].signature == "signature 1"
+    return {
+        "text": "\n\n".join(block.text for block in answer.content if block.type == "text"),
+        "calls": [block.name for block in answer.content if block.type == "tool_use"],
+        "reason": {"end_turn": "stop", "tool_use": "tool_calls"}[answer.stop_reason],
+        "tokens": (answer.usage.input_tokens, answer.usage.output_tokens),
+    }
+
+
+def ask_responses(url: str, stream: bool) -> Json:
+    items = [
+        {"role": "user", "content": KEY_QUESTION},
+        {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": PAGE},
+    ]
+    tools = [{"type": "function", "name": "search", "parameters": SEARCH, "strict": False}]
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+        if stream:
+            events = list(client.responses.create(model="m", input=items, tools=tools, stream=True))
+            assert [one.sequence_number for one in events] == list(range(len(events)))
+            answer = events[-1].response
+            done = [one.item.id for one in events if one.type == "response.output_item.done"]
+            assert done == [item.id for item in answer.output]
+        else:
+            answer = client.responses.create(model="m", input=items, tools=tools)
+    kinds = [item.type for item in answer.output]
+    assert kinds[-1:] != ["reasoning"], "the API refuses a thought without what it belongs to"
+    calls = [item.name for item in answer.output if item.type == "function_call"]
+    texts = [p.text for item in answer.output if item.type == "message" for p in item.content]
+    return {
+        "text": "\n\n".join(texts),
+        "calls": calls,
+        "reason": "tool_calls" if calls else "stop",
+        "tokens": (answer.usage.input_tokens, answer.usage.output_tokens),
+    }
+
+
+ASKS = pytest.mark.parametrize("ask", [ask_chat, ask_messages, ask_responses])
+STREAMS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+
+
+@ASKS
+@STREAMS
+def test_the_model_reads_the_original(model: Model, proxy: str, ask: Any, stream: bool) -> None:
+    answer = ask(proxy, stream)
+    first, second = model.bodies
+    assert HIDDEN not in json.dumps(first)
+    assert HIDDEN in json.dumps(second)
+    key = "input" if "input" in first else "messages"
+    assert second[key][: len(first[key])] == first[key], "the cache of the prompt still fits"
+    assert second["tools"] == first["tools"]
+    assert answer["text"].removeprefix("Let me look.").strip() == SEEN
+    assert (answer["calls"], answer["reason"], answer["tokens"]) == ([], "stop", (20, 3))
+
+
+@ASKS
+@STREAMS
+@pytest.mark.parametrize("when", ["also", "after"])
+def test_calls_of_other_tools_reach_the_client(
+    model: Model, proxy: str, ask: Any, stream: bool, when: str
+) -> None:
+    """Calls in the same turn are left out: the model makes them again, once it has read the original."""
+    model.reset(**{when: True})
+    answer = ask(proxy, stream)
+    assert len(model.bodies) == 2
+    expected = ["search"] if when == "after" else []
+    assert answer["calls"] == expected
+    assert answer["reason"] == ("tool_calls" if expected else "stop")
+    assert '"search"' not in json.dumps(
+        model.bodies[1]["messages" if "messages" in model.bodies[1] else "input"][3:]
+    )
+
+
+@ASKS
+@STREAMS
+def test_without_an_end_the_calls_are_left_out(model: Model, proxy: str, ask: Any, stream: bool) -> None:
+    model.reset(rounds=99)
+    answer = ask(proxy, stream)
+    assert len(model.bodies) == 9
+    assert (answer["calls"], answer["reason"]) == ([], "stop")
+
+
+@ASKS
+@STREAMS
+def test_a_refused_request_ends_the_answer(model: Model, proxy: str, ask: Any, stream: bool) -> None:
+    model.reset(also=True, fails=True)
+    answer = ask(proxy, stream)
+    assert (answer["text"], answer["calls"], answer["reason"]) == ("Let me look.", ["search"], "tool_calls")
+
+
+@ASKS
+@STREAMS
+def test_the_ledger_has_the_tokens_of_all_requests(
+    model: Model, tmp_path: Path, ask: Any, stream: bool
+) -> None:
+    ledger = LedgerSettings(path=tmp_path / "ledger.db", holdout=0.0)
+    with serve_app(make_proxy(model.url, open_originals=True, ledger=ledger)) as proxy:
+        ask(proxy, stream)
+    (entry,) = Ledger(ledger.path).read()
+    assert len(model.bodies) == 2
+    assert entry.usage is not None
+    cached = entry.usage.cache_read if ask is ask_messages else 0
+    assert (entry.usage.prompt - cached, entry.usage.output) == (20, 3)
+
+
+def test_an_original_of_another_conversation_is_not_opened(model: Model, proxy: str) -> None:
+    ask_chat(proxy, stream=False)
+    key = json.loads(model.bodies[1]["messages"][-2]["tool_calls"][0]["function"]["arguments"])["id"]
+    model.reset()
+    body = {"messages": [{"role": "user", "content": f"[shortened; id of the original: {key}]"}]}
+    httpx2.post(f"{proxy}/v1/chat/completions", json=body)
+    assert model.bodies[1]["messages"][-1]["content"] == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "header"),
+    [
+        ("/v1/chat/completions", {"messages": []}, "offered"),
+        ("/v1/chat/completions", {"messages": [], "n": 2}, "not offered"),
+        ("/v1/responses", {"input": "Hello", "conversation": "conv_1"}, "not offered"),
+        ("/v1/responses", {"input": "Hello", "background": True}, "not offered"),
+        ("/v1/messages", {"messages": [], "tools": [{"name": TOOL}]}, "not offered"),
+        ("/v1/messages/count_tokens", {"messages": []}, "offered"),
+        ("/v1/messages/batches", {"requests": []}, "not offered"),
+        ("/v1/chat/completions", [], "not offered"),
+    ],
+)
+def test_a_header_says_whether_the_tool_is_offered(proxy: str, path: str, body: Any, header: str) -> None:
+    MAKERS.setdefault("/count_tokens", make_chat)
+    MAKERS.setdefault("/batches", make_chat)
+    reply = httpx2.post(f"{proxy}{path}", json=body)
+    assert reply.headers["x-tersely-tool"] == header
+
+
+@pytest.mark.parametrize("tools", [None, [], [{"name": "a"}]])
+def test_the_rest_of_the_request_keeps_its_bytes(tools: Any) -> None:
+    text = (
+        '{ "x": 1e2,"messages" :[ ]' + (f', "tools": {json.dumps(tools)} ' if tools is not None else "") + "}"
+    )
+    offered = INTERFACES["/messages"].offer(text, json.loads(text))
+    assert offered is not None
+    names = [tool["name"] for tool in json.loads(offered)["tools"]]
+    assert names == [*(tool["name"] for tool in tools or []), TOOL]
+    assert '"x": 1e2,"messages" :[ ]' in offered
+
+
+def test_without_the_tool_no_id_is_named(model: Model) -> None:
+    with serve_app(make_proxy(model.url)) as proxy:
+        assert "x-tersely-tool" not in httpx2.post(f"{proxy}/v1/messages", json={"messages": []}).headers
+        ask_chat(proxy, stream=False)
+    (body,) = model.bodies[1:]
+    assert TOOL not in json.dumps(body)
+    text = body["messages"][2]["content"]
+    assert text.startswith("[shortened from ")
+    assert "id of the original" not in text
