@@ -92,7 +92,7 @@ KINDS = frozenset({"first", "message", "pin", "outcome", "reset"})
 class Transcript:
     """The messages so far, and which of them the context holds.
 
-    It has many members, because the memory, a reset and training each read some of them.
+    Many members: the memory, a reset and training each read some of them.
 
     `Transcript()` is empty; the event "first" must come first. The same events give equal transcripts. Only
     `apply` leads to another one.
