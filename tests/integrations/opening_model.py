@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from tersely_proxy.interfaces import TOOL
 from tests.integrations.samples import KEY_ANSWER, make_page
+from tests.integrations.test_proxy import start_and_stop
 
 Json = dict[str, Any]
 

@@ -19,7 +19,7 @@ import openai
 
 from tersely_ledger import Ledger, LedgerSettings
 from tersely_proxy.interfaces import INTERFACES, TOOL, UNKNOWN
-from tests.integrations.opening_model import HIDDEN, PAGE, SEARCH, SEEN, Model
+from tests.integrations.opening_model import HIDDEN, MAKERS, PAGE, SEARCH, SEEN, Model, make_chat
 from tests.integrations.samples import KEY_QUESTION
 from tests.integrations.test_proxy import make_proxy
 from tests.servers import serve_app
