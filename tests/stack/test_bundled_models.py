@@ -13,7 +13,7 @@ from tersely.runtime.artifacts import load_artifact
 from tersely_agents.agent import DocumentIndex, load_agent, search_tools, trained
 from tersely_agents.agent.summary import MalformedError, parse_turn, write_grammar
 from tersely_agents.agent.tools import finish_tool
-from tersely_agents.chat import LocalChat
+from tersely_agents.chat import LocalChat, ScriptedChat
 from tersely_agents.summaries import Summarizer
 from tersely_agents.summaries.grounding import Sources
 
@@ -41,15 +41,21 @@ def test_the_adapter_is_small_and_fits_its_prompts() -> None:
 def test_a_summary_is_written_offline_and_grounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     documents = [HOLT, TARNWICK, Document("Brackmoor exports barley. It has no harbour.", "Brackmoor")]
-    with LocalChat(context=1024, threads=1, max_tokens=60, temperature=0.0, timeout_s=600) as chat:
-        writer = Summarizer(chat, compressor=Compressor(threads=1), unsupported="drop")
-        summary = writer.summarize(QUESTION, documents)
-    assert summary.backend == "llm"
-    assert summary.text
+    compressor = Compressor(threads=1)
+    with LocalChat(context=1024, threads=1, max_tokens=60, timeout_s=600) as chat:
+        written = Summarizer(chat, compressor=compressor).summarize(QUESTION, documents)
+    assert written.backend == "llm"
+    assert written.sentences
+    # What the model writes depends on the processor. So give its words again, and one supported sentence.
+    supported = "He built the crane of Tarnwick in 1903."
+    again = ScriptedChat([f"{supported} {written.text}"])
+    kept = Summarizer(again, compressor=compressor, unsupported="drop").summarize(QUESTION, documents)
+    assert kept.backend == "llm"
+    assert kept.text.startswith(supported)
     sources = Sources(documents)
-    for sentence in summary.sentences:
+    for sentence in kept.sentences:
         assert sentence.supported
-        assert not sources.find_unknown(summary.text[sentence.start : sentence.end])
+        assert not sources.find_unknown(kept.text[sentence.start : sentence.end])
 
 
 def test_a_damaged_base_is_an_artifact_error(tmp_path: Path) -> None:
