@@ -150,7 +150,9 @@ def normalise(rows: Vectors) -> Vectors:
 
 def pack(vectors: Vectors) -> bytes:
     """Pack vectors of length 1, or of zeros: two bits for each number. Four must divide their dimension."""
-    levels = np.digitize(vectors * np.sqrt(vectors.shape[1]), _EDGES).astype(np.uint8)
+    levels = np.zeros(vectors.shape, np.uint8)
+    for edge in _EDGES:
+        levels += vectors * np.sqrt(vectors.shape[1]) >= edge
     levels[~vectors.any(axis=1)] = 0  # the lowest level everywhere, which no vector of a text has
     groups = levels.reshape(len(levels), vectors.shape[1] // _PER_BYTE, _PER_BYTE) << _SHIFTS
     return np.bitwise_or.reduce(groups, axis=2).tobytes()
