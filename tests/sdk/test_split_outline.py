@@ -308,3 +308,16 @@ def outlines(draw: st.DrawFn) -> list[Line]:
 @given(outlines(), st.integers(0, 2**20))
 def test_random_outlines_are_kept_with_their_heads(lines: list[Line], seed: int) -> None:
     check_outline(lines, seed)
+
+
+def test_numbered_title_is_not_kept_without_its_paragraph() -> None:
+    sections = [
+        (f"2.{n}. Rule for mole {n}", f"The yard believes that its rope {n} is of its own making.")
+        for n in range(8)
+    ]
+    source = "\n\n".join(line for section in sections for line in section)
+    for seed in range(40):
+        compressor = Compressor(RandomScorer(seed), token_counter=len)
+        kept = compressor.compress("Which?", [source], budget=120 + 8 * seed).text
+        alone = [title for title, text in sections if title in kept and text not in kept]
+        assert not alone, kept

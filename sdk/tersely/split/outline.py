@@ -271,8 +271,11 @@ class _Reader:
         elif place.speaks and not _ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
-        if clause and ("." in clause["number"] or is_long or self._is_title(number, place)):
-            head = self._head(first, place, clause["number"].count("."))
+        is_title = clause is not None and self._is_title(number, place)
+        if is_title:
+            self._frames.update(range(first, last + 1))
+        if clause and ("." in clause["number"] or is_long or is_title):
+            head = self._head(last if is_title else first, place, clause["number"].count("."))
             # The first line of a clause may be indented more than its other lines.
             head.first_indent = place.indent
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
