@@ -112,8 +112,8 @@ class Compressor:
                 running text), or "all" (also between those).
             min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
                 exceed `budget`. Short inputs are not worth the time.
-            timeout: seconds until the result is due; the model stops reading in time. Splitting and writing
-                always finish, which takes seconds for a million words.
+            timeout: seconds until the result is due. The model stops reading in time. Documents that are too
+                long to be split in that time are read in part; the rest is dropped as "unread".
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged. With a limit the

@@ -118,7 +118,10 @@ def cancellable() -> Generator[Cancellation]:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Generator[TimeLimit]:
-    """Set a new time limit for all work inside the block; None for no limit."""
+    """Set a new time limit for all work inside the block; None for no other than the one around it."""
+    around = _current_limit.get()
+    if around.seconds is not None:
+        seconds = around.remaining if seconds is None else min(seconds, around.remaining)
     limit = TimeLimit(seconds)
     token = _current_limit.set(limit)
     try:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from tersely.options import LEVEL_CHARACTERS, CompressionOptions
 from tersely.prepared import PreparedDocument
+from tersely.runtime.cancellation import current_time_limit
 from tersely.split.arrange import arrange
 from tersely.split.cutting import PIECE, cut
-from tersely.split.lines import line_start
+from tersely.split.lines import line_start, strip
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tersely.types import Document, Status
@@ -31,6 +32,12 @@ LARGEST_FUNCTION = 2000
 CHARACTERS_PER_TOKEN = 4
 """The approximate value for English prose. Used if costs are code points instead of tokens."""
 BETWEEN_DOCUMENTS = "\n\n"
+_SPLIT_SPEED = 400_000
+"""Code points that are split, matched and written in a second, on a slow or busy core."""
+_COUNT_SPEED = 4_000_000
+"""Code points of which the tokens are counted in a second."""
+_ALWAYS_SPLIT = 200_000
+"""Code points that are split however short the time limit is."""
 _WITH_FIRST_LINE = ("list_item", "log")
 """Kinds of units that are read under their first line."""
 
@@ -61,10 +68,24 @@ class Split:
     """Largest number of tokens of the text; `tokens_before` if the options set no limit."""
     bypass: Bypass | None = None
     """Set if everything is kept without scores. The units are then whole."""
+    unread: Sequence[Unit] = ()
+    """Ends of documents for which there was no time. They are in no other unit."""
 
     def positions(self, doc: int) -> range:
         """Return the positions of a document's units."""
         return range(self.offsets[doc], self.offsets[doc + 1])
+
+    def join_unread(self) -> Split:
+        """Return the same with the unread ends of documents among the units."""
+        if not self.unread:
+            return self
+        rests = {unit.doc: [unit] for unit in self.unread}
+        units: list[Unit] = []
+        offsets = [0]
+        for doc in range(len(self.documents)):
+            units += [*(self.units[at] for at in self.positions(doc)), *rests.get(doc, ())]
+            offsets.append(len(units))
+        return replace(self, units=units, offsets=offsets, unread=())
 
     def text(self, unit: Unit) -> str:
         """Return the text of a unit."""
@@ -85,13 +106,23 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
     Args:
         count: returns the tokens of a text.
     """
+    ends = _find_ends(documents)
     whole = [
-        document.preparation.units if isinstance(document, PreparedDocument) else split_units(document.text)
-        for document in documents
+        document.preparation.units
+        if isinstance(document, PreparedDocument)
+        else split_units(document.text[:end] if end < len(document.text) else document.text)
+        for document, end in zip(documents, ends, strict=True)
     ]
-    tokens_before = count(_join_whole(documents, whole))
+    rests = [
+        [Unit(*rest, "line", True, doc, len(own))]
+        if (rest := strip(document.text, end, len(document.text)))
+        else []
+        for doc, (document, end, own) in enumerate(zip(documents, ends, whole, strict=True))
+    ]
+    everything = [[*own, *rest] for own, rest in zip(whole, rests, strict=True)]
+    tokens_before = count(_join_whole(documents, everything))
     limit = options.limit(tokens_before)
-    bypass = _find_bypass(options, sum(map(bool, whole)), tokens_before, limit)
+    bypass = _find_bypass(options, sum(map(bool, everything)), tokens_before, limit)
     costs_in_tokens = options.is_limited and bypass is None
     measure = count if costs_in_tokens else len
     titles = [measure(title_line(document)) for document in documents]
@@ -102,12 +133,13 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
             [Unit(u.start, u.end, u.kind, u.atomic, doc, n) for n, u in enumerate(units)]
             for doc, units in enumerate(whole)
         )
+    unread = [unit for rest in rests for unit in rest]
     units: list[Unit] = []
     offsets = [0]
     for own in parts:
         units += own
         offsets.append(len(units))
-    return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass)
+    return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass, unread)
 
 
 def choose_documents(relevance: Sequence[float], among: Sequence[int], count: int | None) -> list[int]:
@@ -121,6 +153,31 @@ def choose_documents(relevance: Sequence[float], among: Sequence[int], count: in
 def title_line(document: Document) -> str:
     """Return the line that shows a document's title, with its line break; "" without a title."""
     return f"{document.title}\n" if document.title and not document.title.isspace() else ""
+
+
+def _find_ends(documents: Sequence[Document]) -> list[int]:
+    """Return how far each document is split: to its end, unless the time limit is too short for that.
+
+    Every document then gets an equal share, of which it may leave a part to the others. Its end is cut off
+    between two lines. A text that begins with a bracket is split whole or not at all, because half of it
+    would not parse.
+    """
+    ends = [len(document.text) for document in documents]
+    sizes = [0 if isinstance(document, PreparedDocument) else len(document.text) for document in documents]
+    time = current_time_limit()
+    if time.seconds is None:
+        return ends
+    left = max(_ALWAYS_SPLIT, int((time.remaining - sum(ends) / _COUNT_SPEED) * _SPLIT_SPEED))
+    if sum(sizes) <= left:
+        return ends
+    time.was_reached = True
+    for place, doc in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        share = left // (len(sizes) - place)
+        if sizes[doc] > share:
+            text = documents[doc].text
+            ends[doc] = 0 if text.lstrip()[:1] in "{[<" else text.rfind("\n", 0, share) + 1
+        left -= min(sizes[doc], ends[doc])
+    return ends
 
 
 def _join_whole(documents: Sequence[Document], whole: Sequence[Sequence[Unit]]) -> str:
