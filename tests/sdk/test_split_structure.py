@@ -37,6 +37,12 @@ WHOLE = {
     "ascii table": ("table", "+------+----+\n| year | at |\n+======+====+\n| 1861 | ad |\n+------+----+"),
     "box table": ("table", "┌────┬────┐\n│ a  │ b  │\n├────┼────┤\n│ 1  │ 2  │\n└────┴────┘"),
     "rest table": ("table", "====  =====\nyear  place\n====  =====\n1861  Elm\n1902  Mill\n====  ====="),
+    "stanzas": ("stanza", "Name: mill\nBuilt: 1902\n\nName: tower\nBuilt: 1861\nLamp: new. It is\n  red. It burns."),
+    "stanzas of properties": ("stanza", "Id=mill\nState=up\n\nId=tower\nState=down"),
+    "context diff": (
+        "diff",
+        "*** a.txt\n--- a.txt\n***************\n*** 1,2 ****\n  one\n! two\n--- 1,2 ----\n  one\n! three",
+    ),
     "json object": ("json", '{"name": "Harbour. Light.", "built": 1861, "open": null}'),
     "json over lines": ("json", json.dumps({"towers": [{"id": 1}, {"id": 2}], "note": "A. B."}, indent=2)),
     "json with blank lines": ("json", '{\n\n  "a": [1,\n\n2]\n\n}'),

@@ -1,4 +1,4 @@
-"""Diffs: the changes of files, in hunks that say how many lines they have."""
+"""Diffs: the changes of files, in hunks that say how many lines they have, and context diffs, which do not."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ _HEADER = re.compile(
     r"diff |index |--- |\+\+\+ |new file|deleted file|similarity |dissimilarity |rename |copy |old mode"
     r"|new mode|Binary files |Index: |={20,}"
 )
+_CONTEXT_FILE = re.compile(r"\*\*\* \S[^\n]*\n--- \S[^\n]*\n\*{15}")
+_CONTEXT_HUNK = re.compile(r"\*{15}")
+_SIDE = re.compile(r"(?:\*\*\*|---) \d+(?:,\d+)? (?:\*\*\*\*|----)\s*$")
+_CONTEXT_LINE = re.compile(rf"{_CONTEXT_HUNK.pattern}|{_SIDE.pattern}|[ !+-] |--- \S|[ !+-]?$|diff |Index: |={{20,}}|\\ ")
 _STEP = 240
 """Code points of a part of a hunk that is too large to be kept whole."""
 
@@ -50,11 +54,24 @@ def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
     return index
 
 
+def _find_context_end(lines: Lines, index: int) -> int:
+    """Return the index after a context diff: files, and in them hunks with the lines of both sides."""
+    end = index + 1
+    while end < len(lines) and (
+        _CONTEXT_LINE.match(lines.texts[end]) or _CONTEXT_FILE.match(lines.text, lines.starts[end])
+    ):
+        end += 1
+    return end
+
+
+CONTEXT_DIFF = Format("diff", _CONTEXT_FILE, _find_context_end)
 DIFF = Format("diff", re.compile(r"diff --git |Index: |--- \S"), _find_end)
 
 
 def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the tree of a diff: files, in them hunks. Large hunks are cut between lines."""
+    if _CONTEXT_FILE.match(text, start):
+        return _open_context(text, start, end, sizes)
     files: list[Node] = []
     in_header = False
     for left, right in find_lines(text, start, end):
@@ -78,7 +95,8 @@ def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
                     hunk.children, hunk.series = steps, Series()
     if len(files) == 1:
         (file,) = files
-        inside = file if len(file.children) > 1 else file.children[0] if file.children else file
+        hunk = file.children[0] if len(file.children) == 1 else None
+        inside = hunk if hunk and hunk.children else file
         return Node(start, end, inside.children, inside.series)
     return Node(start, end, files, Series())
 
@@ -86,3 +104,27 @@ def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 def _begins_file(text: str, left: int, right: int) -> bool:
     """Whether `text[left:right]` is `--- file` with `+++ file` below it."""
     return text.startswith("--- ", left) and text[right : right + 6].lstrip("\r\n").startswith("+++ ")
+
+
+def _open_context(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the tree of a context diff: files, hunks, and in large ones the two sides with their lines."""
+    files: list[Node] = []
+    for left, right in find_lines(text, start, end):
+        if _CONTEXT_FILE.match(text, left):
+            files.append(Node(left, right, series=Series()))
+        file = files[-1]
+        hunks = file.children
+        if _CONTEXT_HUNK.match(text, left, right):
+            hunks.append(Node(left, right, series=Series()))
+        elif hunks and _SIDE.match(text, left, right):
+            hunks[-1].children.append(Node(left, right, series=Series()))
+        for node in (file, *hunks[-1:], *(hunks[-1].children[-1:] if hunks else ())):
+            node.end = right
+    for hunk in (hunk for file in files for hunk in file.children):
+        if hunk.end - hunk.start <= sizes.whole:
+            hunk.children = []
+        for side in hunk.children:
+            side.children = join_lines(
+                list(find_lines(text, side.start, side.end))[1:], min(_STEP, sizes.part)
+            )
+    return Node(start, end, files, Series())

@@ -254,7 +254,8 @@ def _divide(
 def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool) -> list[Unit]:
     """Return the unit with its cost, or its pieces if it exceeds `room` and may be cut."""
     cost = measure(text[unit.start : unit.end])
-    pieces = [] if cost <= room or unit.series is not None else cut(text, unit, cost, room, is_alone=is_alone)
+    is_whole = cost <= room or unit.series is not None or not unit.is_content
+    pieces = [] if is_whole else cut(text, unit, cost, room, is_alone=is_alone)
     if len(pieces) < 2:
         return [unit.at_cost(cost)]
     return [

@@ -16,7 +16,7 @@ from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places
 from tersely.split.prose import QUOTE, SPEAKER, Block
-from tersely.split.records import LABEL, Records
+from tersely.split.records import LABEL, OPTION, Records
 from tersely.units import Link
 
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
@@ -35,8 +35,6 @@ _MOST_HEADS = 64
 each line announces the next one, the last line would need all others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _INK = re.compile(r"[^\W_]")
-_OPTION = re.compile(r"\s*--?[A-Za-z]")
-"""The name of a command's option. Options are never heads of each other, however they are indented."""
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
@@ -150,7 +148,7 @@ class _Reader:
         for heads in (state.headings, state.clauses):
             while heads and heads[-1].indent > indent:
                 heads.pop()
-        is_option = _OPTION.match(line) is not None
+        is_option = self._is_option(number, place)
         while state.parents and (
             state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
         ):
@@ -189,6 +187,12 @@ class _Reader:
         if is_question or place.speaks:
             state.close_record(state.speaker)
             state.speaker = None
+
+    def _is_option(self, number: int, place: Place) -> bool:
+        """Whether a line begins with the name of an option, and does not continue the text above it."""
+        above = self._places[number - 1] if number else place
+        goes_on = above.run == place.run and above.indent == place.indent and not OPTION.match(above.line)
+        return not goes_on and OPTION.match(place.line) is not None
 
     def _goes_on(self, place: Place, label: Head) -> bool:
         """Whether a block continues the value of `label`, a line above it with a name and a value."""
@@ -333,5 +337,5 @@ class _Reader:
             self._frames.add(unit)
         parent = self._head(unit, place)
         parent.is_line |= is_near
-        parent.is_option = _OPTION.match(place.line) is not None
+        parent.is_option = self._is_option(number, place)
         state.parents.append(parent)

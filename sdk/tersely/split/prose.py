@@ -55,6 +55,8 @@ _NUMBER = re.compile(r"(?:§+\s*)?\d{1,3}(?:\.\d{1,3})*[.)]*\s+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""
+_USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)")
+"""An argument that may be repeated, in the description of a command."""
 _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 """A gap between columns; justified text has gaps of fewer spaces."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
@@ -171,6 +173,7 @@ def is_prose(text: str) -> bool:
     if (
         len(words) < 2
         or " # " in sample
+        or _USAGE.search(sample)
         or len(_ASSIGNMENT.findall(sample)) > 1
         or rate_line(sample) is Likeness.CODE
     ):
