@@ -22,8 +22,8 @@ READ = (
     Column("reader"),
     Column("set"),
     Column("system"),
-    Column("questions"),
     Column("size"),
+    Column("questions", format="d"),
     Column("tokens", "%", format=".1f"),
     Column("F1", "%", interval="bootstrap"),
     Column("exact", "%"),
@@ -56,7 +56,7 @@ def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Siz
         groups: dict[tuple[str, str, str], dict[str, Answer]] = {}
         for row in rows:
             groups.setdefault((row.set, row.size, row.system), {})[row.id] = row
-        groups = {place: own for place, own in groups.items() if len(own) >= FEWEST}
+        groups = {place: groups[place] for place in sorted(groups) if len(groups[place]) >= FEWEST}
         for (name, size, system), own in groups.items():
             place = {"reader": reader, "set": title(name), "size": size, "system": system}
             read.append({**place, **_average([list(own.values())], sizes, seed)})
