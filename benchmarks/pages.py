@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.shared.statistics import Estimate
-from benchmarks.table import Cell, Record, Table
+from benchmarks.table import Cell, Record, Table, join_markdown
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs/results.md")
@@ -60,12 +60,6 @@ def percent(cell: Cell) -> float:
     return 100 * value
 
 
-def join(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
 def mark_best(values: Sequence[float]) -> list[str]:
     """Return the numbers with one decimal, the highest in bold."""
     best = max(values)
@@ -85,7 +79,7 @@ def _kept_answers() -> str:
         ]
         for name in (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN)
     ]
-    return join(["rate 0.1", *systems], rows)
+    return join_markdown(["rate 0.1", *systems], rows)
 
 
 def _leads() -> str:
@@ -105,12 +99,12 @@ def _leads() -> str:
     ):
         found = [strongest.find(set=name, kept="answers", rate=rate) for rate in rates]
         rows.append([name, *(f"{percent(row['lead']):+.1f} {row['standing']}" for row in found)])
-    return join(["set", *(f"rate {rate}" for rate in rates)], rows)
+    return join_markdown(["set", *(f"rate {rate}" for rate in rates)], rows)
 
 
 def _recall() -> str:
     """What was promised, and what was kept."""
-    kept = find_table("calibration", "Sets of the calibration")
+    kept = find_table("calibration", "What is kept")
     rows: list[list[str]] = []
     for row in kept.select(set="all three, mixed as the calibration is"):
         share, rate = row["kept"], row["rate"]
@@ -119,7 +113,7 @@ def _recall() -> str:
         promised = f"{percent(row['promised']):.0f} %"
         interval = f"{percent(share):.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
         rows.append([promised, interval, f"{rate:.3f}"])
-    return join(["promised", "kept their answer", "share of tokens"], rows)
+    return join_markdown(["promised", "kept their answer", "share of tokens"], rows)
 
 
 def _speed() -> str:
@@ -136,7 +130,7 @@ def _speed() -> str:
     rows.append(
         ["installed, with everything it needs", f"{size['base install with everything it needs']:.0f} MB"]
     )
-    return join(["what", "median"], rows)
+    return join_markdown(["what", "median"], rows)
 
 
 def _tool_results() -> str:
@@ -153,7 +147,7 @@ def _tool_results() -> str:
         ]
         for method in methods
     ]
-    return join(["answered / false, %", "2 % of the tokens", "5 %", "20 %"], rows)
+    return join_markdown(["answered / false, %", "2 % of the tokens", "5 %", "20 %"], rows)
 
 
 def _real_results() -> str:
@@ -164,7 +158,7 @@ def _real_results() -> str:
     for method in methods:
         cells = [together.find(method=method, budget=budget)["answered"] for budget in (300, 1000)]
         rows.append([method, *(_show(cell) for cell in cells)])
-    return join(["answered, %", "300 tokens", "1,000 tokens"], rows)
+    return join_markdown(["answered, %", "300 tokens", "1,000 tokens"], rows)
 
 
 def _show(cell: Cell) -> str:

@@ -32,7 +32,8 @@ def find_baseline(module: str) -> Path:
 def render_results() -> str:
     """Return RESULTS.md: a section for each record, and the programs that have none."""
     introduction, *sections = re.split(r"\n(?=## )", SECTIONS.read_text(encoding="utf-8"))
-    parts = [introduction.strip()]
+    parts: list[str] = []
+    machines: dict[str, str] = {}
     missing: list[str] = []
     for section in sections:
         match = _SECTION.match(section.strip())
@@ -42,12 +43,15 @@ def render_results() -> str:
             )
         heading, module, note = match.groups()
         if find_baseline(module).is_file():
-            parts += [heading, Record.read(find_baseline(module)).to_markdown(note)]
+            record = Record.read(find_baseline(module))
+            machine = machines.setdefault(record.environment.describe(), f"Machine {len(machines) + 1}")
+            parts += [heading, record.to_markdown(note, machine)]
         else:
             missing.append(f"`python -m benchmarks.{module}`")
     if missing:
         parts += ["## Not recorded", f"To be measured with the next selector: {', '.join(missing)}."]
-    return "\n\n".join(parts) + "\n"
+    described = "\n".join(f"- {name}: {machine}." for machine, name in machines.items())
+    return "\n\n".join([introduction.strip(), described, *parts]) + "\n"
 
 
 def write_results() -> None:

@@ -36,8 +36,8 @@ BY_KIND = (
 )
 """Shares of a kind's cases; tokens before, the mean share of tokens kept, and the median of a call."""
 TOGETHER = (
-    Column("rate"),
     Column("method"),
+    Column("rate"),
     Column("answered", "%", interval="wilson"),
     Column("false", "%", interval="wilson"),
     Column("parses", "%", format=".0f"),
@@ -75,8 +75,8 @@ def measure(options: Options) -> Measured:
 def make_tables(rows: Sequence[Row], cases: int) -> list[Table]:
     """Return the table of all kinds and that of their sums. `cases` is their number of each kind."""
     return [
-        Table("All kinds together", TOGETHER, join_kinds(rows, cases)),
-        Table("Each kind", BY_KIND, tuple(rows), across="method"),
+        Table("All kinds together", TOGETHER, join_kinds(rows, cases), across="rate"),
+        Table("Each kind", BY_KIND, tuple(rows), across="method", only={"rate": ("5%",)}),
     ]
 
 
