@@ -1,8 +1,8 @@
 """tersely in Haystack: `pip install '.[haystack]'`.
 
-TerselyDocumentCompressor     a component for pipelines, after a retriever
-TerselyCompactor              for an agent's `CompactionHook`: shortens older tool results
-open_original                 a tool that lets the agent's model read the originals
+- `TerselyDocumentCompressor`: a component for pipelines, after a retriever
+- `TerselyCompactor`: shortens older tool results, in an agent's `CompactionHook`
+- `open_original`: a tool that lets the agent's model read the originals
 """
 
 from tersely.adapters import require_package

@@ -7,13 +7,13 @@ where they are, and everything else is copied. An output of an unknown shape is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Protocol, cast
 
 from tersely.messages import join_query
 from tersely.runtime.limits import parse_json
 from tersely_hook.protected import is_protected
 from tersely_hook.request import find_request
+from tersely_hook.shortening import ShorterText
 
 Json = dict[str, Any]
 Shorten = Callable[[str], str]
@@ -22,8 +22,8 @@ Shorten = Callable[[str], str]
 class Shortener(Protocol):
     """The part of `TextShortener` that answers need."""
 
-    def shorten(self, text: str, query: str | None, note: str = "") -> str:
-        """Return a shorter text, or the same."""
+    def shorten(self, text: str, query: str | None, note: str = "") -> ShorterText | None:
+        """Return a shorter text; None if the text stays."""
         ...
 
 
@@ -52,8 +52,12 @@ def answer(request: bytes, shortener: Shortener) -> Json:
     wanted = find_request(fields.get("transcript_path"))[:MAX_REQUEST]
     if is_protected(tool, arguments, str(fields.get("cwd", "")), wanted):
         return {}
-    note = _NUMBERS_NOTE if tool == "Read" else ""
-    shorten = partial(shortener.shorten, query=_make_query(arguments, wanted), note=note)
+    query, note = _make_query(arguments, wanted), _NUMBERS_NOTE if tool == "Read" else ""
+
+    def shorten(text: str) -> str:
+        short = shortener.shorten(text, query, note)
+        return text if short is None else short.text
+
     if "cursor_version" in fields:
         return _answer_cursor(tool, fields.get("tool_output"), shorten)
     if fields.get("hook_event_name") != "PostToolUse":

@@ -6,13 +6,14 @@ import contextlib
 import json
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from tersely.errors import TerselyError
 from tersely.runtime.limits import parse_json
 from tersely_hook.request import read_backwards
-from tersely_hook.shortening import TextShortener
+from tersely_hook.shortening import ShorterText, TextShortener
 from tersely_ledger import Entry, Ledger, LedgerSettings, Usage, default_path
 from tersely_ledger.store import open_ledger, record_safely, sum_tools
 from tersely_ledger.usage import read_usage
@@ -22,17 +23,17 @@ _lock = threading.Lock()
 
 
 class CountingShortener:
-    """Shortens texts, and counts their tokens before and after."""
+    """Shortens texts, and remembers those of one call."""
 
     def __init__(self, shortener: TextShortener) -> None:
         self._shortener = shortener
-        self.changes: list[tuple[int, int]] = []
+        self.changes: list[ShorterText] = []
 
-    def shorten(self, text: str, query: str | None, note: str = "") -> str:
-        """Return a shorter text, or the same."""
+    def shorten(self, text: str, query: str | None, note: str = "") -> ShorterText | None:
+        """Return a shorter text; None if the text stays."""
         short = self._shortener.shorten(text, query, note)
-        if short is not text:
-            self.changes.append((self._shortener.count(text), self._shortener.count(short)))
+        if short is not None:
+            self.changes.append(short)
         return short
 
 
@@ -74,7 +75,7 @@ def open_if_possible() -> Ledger | None:
 
 
 def make_record(
-    ledger: Ledger | None, mode: str, request: bytes, changes: list[tuple[int, int]]
+    ledger: Ledger | None, mode: str, request: bytes, changes: Sequence[ShorterText]
 ) -> Record | None:
     """Choose the arm of a call, and return its record; None if there is nothing to record."""
     is_compared = mode.startswith("holdout")
@@ -97,7 +98,8 @@ def make_record(
         source="hook",
         arm=ledger.choose_arm(conversation, settings),
         status="compressed" if changes else "unchanged",
-        tools=sum_tools((tool, *change) for change in changes),
+        tools=sum_tools((tool, one.tokens_before, one.tokens_after) for one in changes),
+        best_left_out=sum(not one.best_fits for one in changes),
         conversation=conversation,
         share=settings.holdout,
     )

@@ -7,6 +7,7 @@ answer 86 %, and 2,000 chosen by the model 89 %.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tersely import Compressor
 from tersely.score.bm25 import BM25
@@ -36,29 +37,41 @@ class WordScorer:
         return DocumentScores(float(scores.max(initial=0.0)), scores)
 
 
+class ShorterText(NamedTuple):
+    """What a text has become."""
+
+    text: str
+    tokens_before: int
+    tokens_after: int
+    best_fits: bool
+    """Whether the part with the highest score fits `KEEP` tokens."""
+
+
 class TextShortener:
-    """Shortens long texts, and keeps their originals."""
+    """Shortens long texts, and keeps their originals. Safe to share between threads."""
 
     def __init__(self, originals: Originals) -> None:
-        compressor = Compressor(WordScorer())
         self._originals = originals
-        self._shortener = Shortener(compressor, compressor.count_tokens)
+        self._compressor = Compressor(WordScorer())
+        self.count = self._compressor.count_tokens
 
-    def count(self, text: str) -> int:
-        """Count the tokens of a text."""
-        return self._shortener.count(text)
-
-    def shorten(self, text: str, query: str | None, note: str = "") -> str:
-        """Return a text of more than `OVER` tokens with the parts that the query needs; others as they are.
+    def shorten(self, text: str, query: str | None, note: str = "") -> ShorterText | None:
+        """Return the parts that the query needs of a text of more than `OVER` tokens; None for others.
 
         The first line names the id of the original, and the last one the command that prints it, after the
         `note`. Raises OSError if the original cannot be kept.
         """
         # No counter gives a text more tokens than bytes, so short texts need not be counted.
-        if len(text) * 4 <= OVER or self._shortener.count(text) <= OVER:
-            return text
-        (short,), originals = self._shortener.shorten_texts([text], KEEP, query)
-        for key, original in originals:
-            self._originals.keep(key, original)
-            short += f"\n[{note}{shell_command(key)} prints the whole text]"
-        return short
+        if len(text) * 4 <= OVER or (before := self.count(text)) <= OVER:
+            return None
+        shortener = Shortener(self._compressor, self.count)
+        (short,), originals = shortener.shorten_texts([text], KEEP, query)
+        if not originals:
+            return None
+        ((key, original),) = originals
+        self._originals.keep(key, original)
+        best_fits = shortener.result is None or shortener.result.best_fits is not False
+        if not best_fits:
+            note += "The part with the highest score is too large and is not here; "
+        short += f"\n[{note}{shell_command(key)} prints the whole text]"
+        return ShorterText(short, before, self.count(short), best_fits)

@@ -1,13 +1,13 @@
 """tersely in LangChain: `pip install '.[langchain]'`.
 
-TerselyCompressor     a document compressor for `ContextualCompressionRetriever` and chains
-TerselyPreparer       a document transformer: prepares passages on their way into an index
-TerselyReranker       a cross-encoder for `CrossEncoderReranker`
-TerselyMiddleware     for `create_agent`: compresses tool results before they enter the history
-TerselyMemory         the same, and the model is never shown more than a limit
-TerselyContextEdit    for `ContextEditingMiddleware`: shows the model older tool results compressed
-open_original         a tool that lets the model read the originals
-TerselySummary        for `SummarizationMiddleware(summarizer=...)`: a summary without a model call
+- `TerselyCompressor`: a document compressor for `ContextualCompressionRetriever` and chains
+- `TerselyPreparer`: a document transformer that prepares passages on their way into an index
+- `TerselyReranker`: a cross-encoder for `CrossEncoderReranker`
+- `TerselyMiddleware`: compresses tool results before they enter the history, in `create_agent`
+- `TerselyMemory`: the same, and the model is never shown more than a limit
+- `TerselyContextEdit`: shows the model older tool results compressed, in `ContextEditingMiddleware`
+- `open_original`: a tool that lets the model read the originals
+- `TerselySummary`: a summary without a model call, for `SummarizationMiddleware(summarizer=...)`
 """
 
 from tersely.adapters import require_package

@@ -1,11 +1,11 @@
 """A ledger of what was shortened and what it cost, in one SQLite file without any text of a request.
 
-store       the file: one row for each request, and the arm of its conversation
-compressor  a compressor that records what it does, for the adapters
-usage       the tokens that a provider reports in its answers
-comparison  conversations that were shortened against those held out, with an interval
-report      all of it as one object
-show, page  the report as text, and as one page of HTML
+- `store`: the file with a row for each request, and the arm of its conversation
+- `compressor`: a compressor that records what it does, for the adapters
+- `usage`: the tokens that a provider reports in its answers
+- `comparison`: conversations that were shortened against those held out, with an interval
+- `report`: all of it as one object
+- `show` and `page`: the report as text, and as one page of HTML
 """
 
 from tersely_ledger.compressor import RecordingCompressor

@@ -64,4 +64,11 @@ class RecordingCompressor(Compressor):
     def _record(self, result: Compression, count: int, before: int, after: int) -> None:
         tools = {"documents": (count, before, after)} if after < before else {}
         arm = SHADOW if self._is_shadow else SHORTENED
-        record_safely(self._ledger, Entry(source=self._source, arm=arm, status=result.status, tools=tools))
+        entry = Entry(
+            source=self._source,
+            arm=arm,
+            status=result.status,
+            tools=tools,
+            best_left_out=int(bool(tools) and result.best_fits is False),
+        )
+        record_safely(self._ledger, entry)

@@ -59,10 +59,11 @@ def make_report(path: str | Path, prices: Prices | None = None, model: str | Non
 def _sum_texts(entries: Iterable[Entry]) -> dict[str, Any]:
     """Add up the shortened texts, all of them and by tool, the largest saving first."""
     tools: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    requests = affected = 0
+    requests = affected = left_out = 0
     for entry in entries:
         requests += 1
         affected += bool(entry.tools)
+        left_out += entry.best_left_out
         for tool, sums in entry.tools.items():
             tools[tool] = [a + b for a, b in zip(tools[tool], sums, strict=True)]
     rows = sorted(tools.items(), key=lambda item: item[1][2] - item[1][1])
@@ -71,6 +72,7 @@ def _sum_texts(entries: Iterable[Entry]) -> dict[str, Any]:
         "requests_with_shorter_texts": affected,
         "tokens_before": sum(sums[1] for sums in tools.values()),
         "tokens_after": sum(sums[2] for sums in tools.values()),
+        "best_left_out": left_out,
         "tools": [
             {"tool": tool, "texts": count, "tokens_before": before, "tokens_after": after}
             for tool, (count, before, after) in rows

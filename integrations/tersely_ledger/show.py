@@ -93,6 +93,11 @@ def describe_texts(report: dict[str, Any]) -> list[str]:
                 f"{verb}: {texts['requests_with_shorter_texts']:,} of {texts['requests']:,} requests with "
                 f"shorter texts, {before:,} -> {after:,} tokens{share}"
             )
+            if texts["best_left_out"]:
+                lines.append(
+                    f"{texts['best_left_out']:,} of these texts had no room for the part with the highest "
+                    "score. A higher limit keeps it."
+                )
     lines.append("The difference in tokens is not the saving in money: tokens from a cache cost less.")
     if len(report["models"]) > 1 and any("cost" in sums for sums in report["arms"].values()):
         lines.append("The prices were applied to all models; --model picks one.")

@@ -27,10 +27,10 @@ MAX_TOOLS, MAX_NAME = 16, 64
 """Most tools of a request that are named, and most characters of a name. A client chooses both."""
 OTHER_TOOLS = "other tools"
 
-_VERSION = 1
+_VERSION = 2
 _COLUMNS = (
     "time", "source", "conversation", "arm", "share", "status", "code", "model", "tools",
-    "tokens_before", "tokens_after", "input", "cache_read", "cache_write", "output",
+    "tokens_before", "tokens_after", "best_left_out", "input", "cache_read", "cache_write", "output",
 )  # fmt: skip
 _SCHEMA = (
     f"CREATE TABLE requests (id INTEGER PRIMARY KEY AUTOINCREMENT, {', '.join(_COLUMNS)})",
@@ -76,6 +76,8 @@ class Entry:
     status: str
     tools: Tools = field(default_factory=dict)
     """Texts that were shortened or, in the other arms, would have been."""
+    best_left_out: int = 0
+    """How many of these texts lost the part with the highest score, because the limit had no room for it."""
     conversation: str | None = None
     """Id of the conversation; None if it is unknown, and the request is in no comparison."""
     share: float = 0.0
@@ -152,7 +154,7 @@ class Ledger:
         values = (
             entry.time, entry.source, entry.conversation, entry.arm, entry.share, entry.status, entry.code,
             (entry.model or "")[:MAX_NAME] or None, json.dumps(entry.tools),
-            entry.tokens_before, entry.tokens_after,
+            entry.tokens_before, entry.tokens_after, entry.best_left_out,
             *((usage.input, usage.cache_read, usage.cache_write, usage.output) if usage else [None] * 4),
         )  # fmt: skip
         statement = f"INSERT INTO requests ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"

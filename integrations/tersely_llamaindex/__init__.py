@@ -1,9 +1,11 @@
 """tersely in LlamaIndex: `pip install '.[llamaindex]'`.
 
+```python
 from tersely_llamaindex import TerselyMemoryBlock, TerselyPostprocessor
 
 engine = index.as_query_engine(node_postprocessors=[TerselyPostprocessor(budget=800)])
 memory = Memory.from_defaults(memory_blocks=[TerselyMemoryBlock(budget=500)])
+```
 """
 
 from tersely.adapters import require_package

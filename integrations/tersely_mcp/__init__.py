@@ -1,6 +1,8 @@
 """tersely for agents that speak the Model Context Protocol: `pip install '.[mcp]'`.
 
+```sh
 tersely mcp --folder notes --experience lessons.db
+```
 """
 
 from tersely.adapters import require_package

@@ -1,6 +1,8 @@
 """A proxy in front of a chat API: `pip install '.[server]'`.
 
+```sh
 tersely proxy --upstream https://api.openai.com
+```
 """
 
 from tersely.adapters import require_package

@@ -209,6 +209,7 @@ class Forwarder:
             fields.update(tokens)
             headers["x-tersely-receipt"] = self._receipts.keep(rewritten)
             headers |= {f"x-tersely-{name.replace('_', '-')}": str(count) for name, count in tokens.items()}
+            headers["x-tersely-best-left-out"] = str(rewritten.best_left_out)
         sent = rewritten.body if is_changed else body
         recording_kept = None if end in UNPAID else recording
         if not self._opens_originals or (recording and recording.arm != SHORTENED):

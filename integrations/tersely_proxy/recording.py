@@ -60,6 +60,7 @@ class Bookkeeper:
             arm=self._ledger.choose_arm(conversation, self._settings),
             status=status,
             tools=sum_tools(changes),
+            best_left_out=rewritten.best_left_out,
             conversation=conversation,
             share=0.0 if self._settings.shadow else self._settings.holdout,
         )

@@ -40,6 +40,8 @@ class Decision:
     text: str
     tokens_before: int
     tokens_after: int
+    best_fits: bool | None = None
+    answerable: float | None = None
 
     @property
     def is_shorter(self) -> bool:
@@ -60,6 +62,10 @@ class Change:
     """Key of the decision, for as long as it is remembered."""
     tokens_before: int
     tokens_after: int
+    best_fits: bool | None
+    """False if the limit had no room for the part with the highest score; None if that is unknown."""
+    answerable: float | None
+    """Probability that the text answers the question; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,11 @@ class Rewritten:
     def tokens_after(self) -> int:
         """Tokens that the shortened texts have now."""
         return sum(change.tokens_after for change in self.changes)
+
+    @property
+    def best_left_out(self) -> int:
+        """How many of the shortened texts lost the part with the highest score."""
+        return sum(change.best_fits is False for change in self.changes)
 
 
 Reader = Callable[[Any], Iterator[Block]]
@@ -141,8 +152,17 @@ class Rewriter:
                 start = block.start + shifts.get(block.place, 0)
                 new[block.place] = whole[:start] + decision.text + whole[start + len(block.text) :]
                 shifts[block.place] = start - block.start + len(decision.text) - len(block.text)
-                tokens = decision.tokens_before, decision.tokens_after
-                changes.append(Change(block.place, block.tool, key, *tokens))
+                changes.append(
+                    Change(
+                        block.place,
+                        block.tool,
+                        key,
+                        decision.tokens_before,
+                        decision.tokens_after,
+                        decision.best_fits,
+                        decision.answerable,
+                    )
+                )
                 originals[original_id(decision.original)] = decision.original
         if changes:
             body = replace_strings(body.decode(), new).encode()
@@ -164,7 +184,9 @@ class Rewriter:
             return Decision(block.text, block.text, 0, 0)
         if not self._opens_originals:  # nobody could use the id
             text = _REFERENCE.sub("", text, count=1)
-        return Decision(block.text, text, count(block.text), count(text))
+        result = shortener.result
+        judged = (result.best_fits, result.answerable) if result else (None, None)
+        return Decision(block.text, text, count(block.text), count(text), *judged)
 
 
 class _Strict:
@@ -208,6 +230,8 @@ class Receipts:
             "tool": change.tool,
             "tokens_before": change.tokens_before,
             "tokens_after": change.tokens_after,
+            "best_fits": change.best_fits,
+            "answerable": change.answerable,
             "original": None if decision is None else decision.original,
             "text": None if decision is None else decision.text,
         }

@@ -1,7 +1,7 @@
 """tersely in Ray: `pip install '.[ray]'`.
 
-compress_dataset    a transform of Ray Data for corpora of any size, on a pool of actors
-make_application    the server of `tersely serve` as an application of Ray Serve
+- `compress_dataset`: a transform of Ray Data for corpora of any size, on a pool of actors
+- `make_application`: the server of `tersely serve` as an application of Ray Serve
 """
 
 from tersely.adapters import require_package

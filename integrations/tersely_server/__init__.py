@@ -1,6 +1,8 @@
 """tersely over HTTP: `pip install '.[server]'`.
 
+```sh
 tersely serve --port 8080
+```
 """
 
 from tersely.adapters import require_package

@@ -141,8 +141,9 @@ class Endpoints:
                 "tokens_after": done.tokens_after,
                 "tokens_saved": done.tokens_before - done.tokens_after,
                 "compression_ratio": done.tokens_after / done.tokens_before if done.tokens_before else 1.0,
-                "transforms_applied": ["tersely"] if done.hashes else [],
-                "ccr_hashes": done.hashes,
+                "transforms_applied": ["tersely"] if done.results else [],
+                "ccr_hashes": list(dict.fromkeys(result["hash"] for result in done.results)),
+                "results": done.results,
             },
             headers=self._headers,
         )

@@ -56,8 +56,8 @@ class Shortened:
     tokens_before: int
     """Tokens of all texts."""
     tokens_after: int
-    hashes: list[str]
-    """Ids of the originals."""
+    results: list[dict[str, Any]]
+    """For each shortened text its message, the hash of its original, `best_fits` and `answerable`."""
     receipts: list[Compression]
 
 
@@ -76,7 +76,7 @@ class Gateway:
         """
         count = self._compressor.count_tokens
         after = list(messages)
-        hashes: list[str] = []
+        results: list[dict[str, Any]] = []
         receipts: list[Compression] = []
         changes: list[tuple[str, int, int]] = []
         for position, tool, query in _find_results(messages):
@@ -89,21 +89,34 @@ class Gateway:
                     short, receipt = self._shorten_text(holder[key], limit, query)
                     receipts.append(receipt)
                     if short is not None:
-                        hashes.append(self.originals.keep_text(holder[key]))
+                        results.append(
+                            {
+                                "message": position,
+                                "hash": self.originals.keep_text(holder[key]),
+                                "best_fits": receipt.best_fits,
+                                "answerable": receipt.answerable,
+                            }
+                        )
                         changes.append((tool, count(holder[key]), count(short)))
                         holder[key] = short
         if self._ledger is not None:
             arm = SHADOW if self._is_shadow else SHORTENED
             status = "compressed" if changes else "unchanged"
-            entry = Entry(source="server", arm=arm, status=status, tools=sum_tools(changes))
+            entry = Entry(
+                source="server",
+                arm=arm,
+                status=status,
+                tools=sum_tools(changes),
+                best_left_out=sum(result["best_fits"] is False for result in results),
+            )
             record_safely(self._ledger, entry)
         if self._is_shadow:
-            after, hashes = list(messages), []
+            after, results = list(messages), []
         before, now = (
             sum(count(holder[key]) for m in rows for holder, key in _find_texts(m))
             for rows in (messages, after)
         )
-        return Shortened(after, before, now, list(dict.fromkeys(hashes)), receipts)
+        return Shortened(after, before, now, results, receipts)
 
     def _shorten_text(self, text: str, limit: int, query: str | None) -> tuple[str | None, Compression]:
         """Return a shorter text, or None if it must stay whole, and the receipt."""

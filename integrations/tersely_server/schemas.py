@@ -242,6 +242,15 @@ class MessagesReply(BaseModel):
     receipt: CompressReply
 
 
+class GatewayResult(BaseModel):
+    message: int = Field(description="position of the message with the shortened text")
+    hash: str = Field(description="id of the original, for /v1/retrieve")
+    best_fits: bool | None = Field(
+        description="false if the limit had no room for the part with the highest score"
+    )
+    answerable: float | None = Field(description="probability that the text answers the question")
+
+
 class GatewayReply(BaseModel):
     messages: list[dict[str, Any]]
     tokens_before: int = Field(description="tokens of the texts of all messages")
@@ -250,6 +259,7 @@ class GatewayReply(BaseModel):
     compression_ratio: float = Field(description="tokens_after / tokens_before; 1 without texts")
     transforms_applied: list[str]
     ccr_hashes: list[str] = Field(description="ids of the shortened results, for /v1/retrieve")
+    results: list[GatewayResult] = Field(description="one for each shortened text")
 
 
 class NoulAnswer(BaseModel):

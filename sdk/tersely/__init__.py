@@ -1,9 +1,11 @@
 """Context compression for language models on a plain CPU.
 
-    from tersely import Compressor
+```python
+from tersely import Compressor
 
-    result = Compressor().compress(query, documents, rate=0.25)
-    result.text
+result = Compressor().compress(query, documents, rate=0.25)
+result.text
+```
 
 `Compressor` loads the model once and can be shared between threads.
 """

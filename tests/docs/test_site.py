@@ -70,6 +70,17 @@ def test_the_reference_has_types_and_defaults_of_options(site: Path) -> None:
     assert "threads: int | None = None" in html.unescape(first)
 
 
+def test_the_reference_shows_code_and_lists_line_by_line(site: Path) -> None:
+    run_together = re.compile(r"^(?:\S+ {2,}\S|from \w+ import |\w+ = |tersely \w+ -)", re.M)
+    found = [
+        text
+        for page in (site / "api").glob("*.html")
+        for paragraph in re.findall(r"<p>(.*?)</p>", page.read_text("utf-8"), re.DOTALL)
+        if run_together.search(text := html.unescape(re.sub(r"<[^>]+>", "", paragraph)))
+    ]
+    assert found == []
+
+
 def test_nothing_is_loaded_from_outside(site: Path) -> None:
     found = [
         tag

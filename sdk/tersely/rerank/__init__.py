@@ -4,8 +4,10 @@ Without a reranker, the selector's own relevance ranks the documents, in the pas
 sentences. A reranker comes before that pass. With `max_docs`, the selector reads only the documents that the
 reranker ranks highest.
 
-    compressor = Compressor(reranker=CrossEncoder("path/to/onnx-folder"))
-    compressor.compress(query, docs, max_docs=5)
+```python
+compressor = Compressor(reranker=CrossEncoder("path/to/onnx-folder"))
+compressor.compress(query, docs, max_docs=5)
+```
 """
 
 from tersely.rerank.cross_encoder import CrossEncoder

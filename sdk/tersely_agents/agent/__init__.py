@@ -1,9 +1,11 @@
 """Agents that answer questions with tools.
 
+```python
 from tersely_agents.agent import Agent, FolderIndex, search_tools
 
 agent = Agent(model, search_tools(FolderIndex("notes")))
 agent.run("Who holds the spare key?").answer
+```
 """
 
 from tersely_agents.agent.episode import OUTCOMES, EpisodeState, Outcome, Request

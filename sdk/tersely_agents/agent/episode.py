@@ -18,12 +18,12 @@ from tersely_agents.memory import AgentMemory, Transcript
 Outcome = Literal["answered", "malformed", "turns", "overlong", "environment", "server"]
 """Ways in which an episode ends.
 
-answered     the model gave an answer, right or wrong
-malformed    the model wrote something that is not an action
-turns        the model used up its turns
-overlong     the model used up its context, or its resets
-environment  a tool broke; the model is not to blame
-server       the model's server gave no reply; the model is not to blame
+- `answered`: the model gave an answer, right or wrong
+- `malformed`: the model wrote something that is not an action
+- `turns`: the model used up its turns
+- `overlong`: the model used up its context, or its resets
+- `environment`: a tool broke; the model is not to blame
+- `server`: the model's server gave no reply; the model is not to blame
 """
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)

@@ -1,8 +1,10 @@
 """Chat models for the parts of tersely that generate text: summaries, experience, memory and the agent.
 
-    from tersely_agents.chat import OpenAIChat
+```python
+from tersely_agents.chat import OpenAIChat
 
-    model = OpenAIChat("qwen3-8b", base_url="http://127.0.0.1:8000/v1")
+model = OpenAIChat("qwen3-8b", base_url="http://127.0.0.1:8000/v1")
+```
 
 `LocalChat` runs a small model in this process. Any object with the methods of `ChatModel` can take the place
 of either.

@@ -1,10 +1,12 @@
 """Lessons that outlive a run: what worked, what failed, and when that applies.
 
+```python
 from tersely_agents.experience import ExperienceBank, extract, format_experiences
 
 bank = ExperienceBank("experience.db")
 bank.add_all(extract(model, problem, attempts, run="monday"))
 prompt = format_experiences(bank.recall("find the year a tower was built", problem))
+```
 """
 
 from tersely_agents.experience.bank import ExperienceBank

@@ -1,8 +1,10 @@
 """Memory for agents: a transcript under a limit, kept on disk if a store is given.
 
+```python
 memory = AgentMemory([{"role": "user", "content": "Find the oldest lighthouse."}], limit=8000)
 memory.append(message)  # every message of the model and of its tools
 messages = memory.prepare(model)  # the messages to send next; reset to notes if they would not fit
+```
 """
 
 from tersely_agents.memory.journal import OverlongError

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 from tersely.compressor import Compressor
 from tersely.messages import Json, get_text, measure_tokens, with_text
 from tersely.split.sentences import split_units
+from tersely.types import Compression
 from tersely_agents.memory.store import original_id
 
 REFERENCE_TOKENS = 40
@@ -105,6 +106,8 @@ class Shortener:
     def __init__(self, compressor: Compressor | None, count: Callable[[str], int]) -> None:
         self._given = compressor
         self.count = count
+        self.result: Compression | None = None
+        """The result of the newest compression. Other threads overwrite it."""
 
     @cached_property
     def compressor(self) -> Compressor:
@@ -167,7 +170,7 @@ class Shortener:
         left = limit - self.count(head)
         if left < _LEAST_TOKENS:
             return short
-        result = self.compressor.compress(query, texts, budget=left)
+        result = self.result = self.compressor.compress(query, texts, budget=left)
         if result.status == "degraded" and _DEGRADED not in note:
             return self._shorten(texts, limit, query, note + _DEGRADED, id_note)
         for document in result.documents:

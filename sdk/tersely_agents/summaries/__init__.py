@@ -1,8 +1,10 @@
 """Summaries with a source for every sentence.
 
-    from tersely_agents.summaries import Summarizer
+```python
+from tersely_agents.summaries import Summarizer
 
-    summary = Summarizer().summarize("When does the ferry leave?", documents, budget=120)
+summary = Summarizer().summarize("When does the ferry leave?", documents, budget=120)
+```
 
 Without a chat model, the summary consists of the documents' own sentences. With one, the model writes it, and
 every sentence is checked against the documents.
