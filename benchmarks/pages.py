@@ -24,6 +24,7 @@ SQUAD = "SQuAD, 10 hard negatives"
 WIKIQA = "WikiQA, 10 hard negatives"
 PACKAGES = "Packages' documentation, 24 passages"
 GERMAN = "XQuAD de, 10 hard negatives"
+READER = "claude"
 RIVALS = ("MiniLM sentences", "BM25 sentences", "LLMSlim")
 
 
@@ -82,24 +83,44 @@ def _kept_answers() -> str:
     return join_markdown(["rate 0.1", *systems], rows)
 
 
-def _leads() -> str:
-    """Tersely's lead over its strongest rival, at every rate."""
+def _kept_and_leads() -> str:
+    """A tenth of the tokens, tersely and its rivals, and its lead over the strongest one."""
+    answers = find_table("quality", "Answers")
     strongest = find_table("quality", "Lead over the strongest peer")
-    rates = ("0.05", "0.1", "0.25", "0.5")
+    systems = ("tersely", *RIVALS)
     rows: list[list[str]] = []
-    for name in (
-        HOTPOTQA,
-        "Natural Questions (QED), 10 hard negatives",
-        NQ_30,
-        SQUAD,
-        WIKIQA,
-        PACKAGES,
-        "XQuAD en, 10 hard negatives",
-        GERMAN,
-    ):
-        found = [strongest.find(set=name, kept="answers", rate=rate) for rate in rates]
-        rows.append([name, *(f"{percent(row['lead']):+.1f} {row['standing']}" for row in found)])
-    return join_markdown(["set", *(f"rate {rate}" for rate in rates)], rows)
+    for name in (HOTPOTQA, NQ_30, SQUAD, WIKIQA, PACKAGES, GERMAN):
+        kept = [percent(answers.find(set=name, system=s, rate="0.1")["answers kept"]) for s in systems]
+        leads = [strongest.find(set=name, kept="answers", rate=rate) for rate in ("0.1", "0.25")]
+        cells = [f"{percent(row['lead']):+.1f} {row['standing']}" for row in leads]
+        rows.append([name, *mark_best(kept), *cells])
+    return join_markdown(["rate 0.1", *systems, "lead", "lead at 0.25"], rows)
+
+
+def _reader() -> str:
+    """F1 of a reader's answers from what each system keeps."""
+    answers, leads = find_table("reading", "Answers"), find_table("reading", "Tersely's lead")
+    systems = ("tersely", *RIVALS, "whole documents")
+    rows: list[list[str]] = []
+    for name in dict.fromkeys(str(row["set"]) for row in answers.rows):
+        for size in ("0.1", "0.25"):
+            own = {row["system"]: row for row in answers.select(reader=READER, set=name, size=size)}
+            if not all(system in own for system in systems):
+                continue
+            (everything,) = answers.select(reader=READER, set=name, system="all documents")
+            rivals = [
+                leads.find(reader=READER, set=name, size=size, against=system) for system in systems[1:]
+            ]
+            closest = min(rivals, key=lambda row: percent(row["lead in F1"]))
+            rows.append(
+                [
+                    f"{name}, {size} ({own['tersely']['questions']} questions)",
+                    *mark_best([percent(own[system]["F1"]) for system in systems]),
+                    f"{percent(everything['F1']):.1f}",
+                    f"{percent(closest['lead in F1']):+.1f} {closest['standing']}",
+                ]
+            )
+    return join_markdown(["F1, %", *systems, "all documents", "lead"], rows)
 
 
 def _recall() -> str:
@@ -168,7 +189,8 @@ def _show(cell: Cell) -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "kept answers": _kept_answers,
-    "leads": _leads,
+    "kept answers and leads": _kept_and_leads,
+    "reader": _reader,
     "recall": _recall,
     "speed": _speed,
     "tool results": _tool_results,

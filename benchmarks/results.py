@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.pages import BASELINES, write_pages
+from benchmarks.pictures import draw_pictures
 from benchmarks.table import Record
 
 FOLDER = Path(__file__).parent
@@ -55,9 +56,10 @@ def render_results() -> str:
 
 
 def write_results() -> None:
-    """Write RESULTS.md and the pages, and draw the answers that each system keeps against its rate."""
+    """Write RESULTS.md and the pages, and draw their pictures."""
     RESULTS.write_text(render_results(), encoding="utf-8")
     write_pages()
+    draw_pictures()
     kept = Record.read(find_baseline("quality")).find("Answers")
     rows = tuple(row for row in kept.rows if row["set"] in DRAWN and row["rate"] != "own")
     table = replace(kept, rows=rows)
