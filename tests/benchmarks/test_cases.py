@@ -84,7 +84,6 @@ def test_a_value_after_the_name_of_another_is_false() -> None:
 
 def test_tersely_answers_within_every_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool_results, "KINDS", ("CSV", "JSON lines"))
-    monkeypatch.setattr(tool_results, "find_python", lambda: tmp_path / "absent")
     out = tmp_path / "tool_results.json"
     assert tool_results.main(["--limit", "1", "--out", str(out)]) == 0
     record = Record.read(out)
