@@ -37,7 +37,7 @@ def make_page(report: dict[str, Any]) -> str:
     }
     parts = {
         "interval": _draw_interval(net),
-        "texts": "".join(f"<p>{escape(line)}</p>" for line in describe_texts(report)),
+        "texts": "".join(f"<p>{escape(line.replace(' -> ', ' → '))}</p>" for line in describe_texts(report)),
         "days": _draw_days(report["days"][-_MAX_DAYS:]),
         "tools": _make_table([["tool", "texts", "tokens before", "after"], *rows]) if rows else "",
         "arms": _make_table(table_of_arms(report)),
@@ -71,7 +71,7 @@ def _draw_days(days: Sequence[dict[str, Any]]) -> str:
         return ""
     most = max(day["tokens_before"] for day in days)
     bars = "".join(
-        f'<i title="{day["day"]}: {day["tokens_before"]:,} -&gt; {day["tokens_after"]:,} tokens" '
+        f'<i title="{day["day"]}: {day["tokens_before"]:,} → {day["tokens_after"]:,} tokens" '
         f'style="height:{100 * day["tokens_before"] / most:.1f}%"><b style="height:'
         f'{100 * day["tokens_after"] / max(1, day["tokens_before"]):.1f}%"></b></i>'
         for day in days

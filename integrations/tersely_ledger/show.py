@@ -65,8 +65,8 @@ def describe_net(net: dict[str, Any]) -> tuple[str, str]:
         f"{net['cost_per_conversation'][arm]:.4g} ({NAMES[arm]})" for arm in NAMES if arm != SHADOW
     )
     detail = (
-        f"Saving: {show_share(net['saved_share'])} of the cost (95 % interval: {show_share(low)} to "
-        f"{show_share(high)}). {basis}. A conversation cost {per}."
+        f"95 % interval of the saving: {show_share(low)} to {show_share(high)}, estimate "
+        f"{show_share(net['saved_share'])}. {basis}. A conversation cost {per}."
     )
     if verdict == "not enough requests":
         enough = min(shortened, held_out) >= LEAST_CONVERSATIONS
@@ -88,7 +88,7 @@ def describe_texts(report: dict[str, Any]) -> list[str]:
         texts = report[key]
         if texts["requests"]:
             before, after = texts["tokens_before"], texts["tokens_after"]
-            share = f" ({after / before:.0%})" if before else ""
+            share = f" ({after / before:.0%})".replace("%", " %") if before else ""
             lines.append(
                 f"{verb}: {texts['requests_with_shorter_texts']:,} of {texts['requests']:,} requests with "
                 f"shorter texts, {before:,} -> {after:,} tokens{share}"

@@ -17,9 +17,11 @@ from selenium.webdriver.common.keys import Keys
 
 from benchmarks.surfaces.playground import find, open_browser, show_example, wait
 from tersely import Compressor
+from tersely.cli import main
 from tersely.cli.read import DEMO_QUERY
 from tersely.view import make_page
-from tersely_ledger import Ledger, LedgerSettings
+from tersely_ledger import Entry, Ledger, LedgerSettings, Usage
+from tersely_ledger.store import HELD_OUT, SHORTENED
 from tersely_server import ServerSettings, build_app
 from tests.servers import serve_app
 
@@ -219,4 +221,32 @@ def test_everybody_can_read_the_page_of_a_result(
     page.write_text(make_page(result.to_dict(), "Who holds the key?", documents), encoding="utf-8")
     browser.get(page.as_uri())
     assert "Ada holds the key." in find(browser, ".result")[0].text
+    check_accessibility(browser, screen)
+
+
+@needs_browser
+def test_everybody_can_read_the_report(browser: Any, screen: int, tmp_path: Path) -> None:
+    file, page = tmp_path / "ledger.db", tmp_path / "report.html"
+    ledger = Ledger(file)
+    for arm in (SHORTENED, HELD_OUT):
+        for number in range(40):
+            tools = {"mcp__library__list_books_by_author": (2, 12_000 + 100 * number, 1_900)}
+            usage = Usage(5_000 + 100 * number + 3_000 * (arm == HELD_OUT), 0, 0, 500)
+            ledger.record(
+                Entry(
+                    source="proxy",
+                    arm=arm,
+                    status="compressed",
+                    tools=tools,
+                    best_left_out=number % 9 == 0,
+                    conversation=f"{arm}{number}",
+                    share=0.5,
+                    usage=usage,
+                    time=1.7e9 + 86_400 * number,
+                )
+            )
+    prices = ("--price-input", "3", "--price-output", "15")
+    assert main(["report", "--ledger", str(file), *prices, "--html", str(page)]) == 0
+    browser.get(page.as_uri())
+    assert "of the cost saved" in find(browser, "body")[0].text
     check_accessibility(browser, screen)
