@@ -1,7 +1,8 @@
 """Cut units that are too large for a limit into pieces, which are scored and chosen one by one.
 
-A block of several lines is cut between them. A line is never cut inside, with two exceptions: running text
-without the end of a sentence is cut between words, and so is a unit that is all there is. A piece is about as
+A block of several lines is cut between them, and a list item of running text between sentences. A line is
+never cut inside, with two exceptions: running text without the end of a sentence is cut between words, and so
+is a unit that is all there is. A piece is about as
 long as a sentence, so that the selector can tell those that matter from the others.
 """
 
@@ -9,8 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tersely.split.lines import find_lines, strip
+from tersely.split.prose import is_prose
+from tersely.split.sentence_starts import find_sentence_starts
 from tersely.units import Unit
 
 LONGEST_SENTENCE = 1000
@@ -25,6 +29,7 @@ _MARGIN = 0.8
 """Share of the room that a piece may fill by estimate. Tokens are not spread evenly over a unit."""
 _LONG_WORD = 40
 _WORD = re.compile(r"\S+")
+_SPACE = re.compile(r"\s")
 
 
 def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) -> list[tuple[int, int]]:
@@ -42,10 +47,22 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
     if room < SMALLEST_PIECE:
         return [(unit.start, unit.end)]
     is_endless = unit.kind == "sentence" and size > LONGEST_SENTENCE
-    seams = list(find_lines(text, unit.start, unit.end)) if unit.atomic else [(unit.start, unit.end)]
+    seams = _find_seams(text, unit)
     if is_endless or (is_alone and unit.atomic and len(seams) == 1):
         seams = [part for seam in seams for part in _cut_words(text, *seam, target)]
     return list(_join(text, seams, target))
+
+
+def _find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
+    """Return the ranges that a unit may be cut into: lines, or sentences of a list item that is running text."""
+    if not unit.atomic:
+        return [(unit.start, unit.end)]
+    item = text[unit.start : unit.end]
+    if unit.kind == "list_item" and is_prose(" ".join(item.split())):
+        starts = find_sentence_starts(_SPACE.sub(" ", item))
+        edges = [unit.start, *(unit.start + start for start in starts), unit.end]
+        return list(pairwise(edges))
+    return list(find_lines(text, unit.start, unit.end))
 
 
 def _join(text: str, seams: list[tuple[int, int]], target: int) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,9 @@ _HEADER = re.compile(
 _CONTEXT_FILE = re.compile(r"\*\*\* \S[^\n]*\n--- \S[^\n]*\n\*{15}")
 _CONTEXT_HUNK = re.compile(r"\*{15}")
 _SIDE = re.compile(r"(?:\*\*\*|---) \d+(?:,\d+)? (?:\*\*\*\*|----)\s*$")
-_CONTEXT_LINE = re.compile(rf"{_CONTEXT_HUNK.pattern}|{_SIDE.pattern}|[ !+-] |--- \S|[ !+-]?$|diff |Index: |={{20,}}|\\ ")
+_CONTEXT_LINE = re.compile(
+    rf"{_CONTEXT_HUNK.pattern}|{_SIDE.pattern}|[ !+-] |--- \S|[ !+-]?$|diff |Index: |={{20,}}|\\ "
+)
 _STEP = 240
 """Code points of a part of a hunk that is too large to be kept whole."""
 
