@@ -29,7 +29,7 @@ BUDGETS = (300, 1_000)
 TOOLS = "real_results"
 PACKAGES = "packages"
 MOST_WORDS = 5
-"""Most words of an answer about packages. The prompt asks for one to five words, and many answers are longer."""
+"""Most words of an answer about packages: the prompt asks for one to five, and many answers are longer."""
 SETS = ("hotpotqa", "qed_nq_30", "squad", PACKAGES, TOOLS)
 BEFORE = "tersely, with the sentence before"
 """Whether sentences that open with a pronoun are read better with the one before them."""

@@ -37,7 +37,7 @@ WHOLE = {
     "ascii table": ("table", "+------+----+\n| year | at |\n+======+====+\n| 1861 | ad |\n+------+----+"),
     "box table": ("table", "┌────┬────┐\n│ a  │ b  │\n├────┼────┤\n│ 1  │ 2  │\n└────┴────┘"),
     "rest table": ("table", "====  =====\nyear  place\n====  =====\n1861  Elm\n1902  Mill\n====  ====="),
-    "stanzas": ("stanza", "Name: mill\nBuilt: 1902\n\nName: tower\nBuilt: 1861\nLamp: new. It is\n  red. It burns."),
+    "stanzas": ("stanza", "Name: mill\nBuilt: 1902\n\nName: tower\nBuilt: 1861\nLamp: new. It\n  is red."),
     "stanzas of properties": ("stanza", "Id=mill\nState=up\n\nId=tower\nState=down"),
     "context diff": (
         "diff",

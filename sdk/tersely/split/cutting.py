@@ -54,7 +54,7 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
 
 
 def _find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
-    """Return the ranges that a unit may be cut into: lines, or sentences of a list item that is running text."""
+    """Return the ranges that a unit may be cut into: lines, or the sentences of a list item."""
     if not unit.atomic:
         return [(unit.start, unit.end)]
     item = text[unit.start : unit.end]

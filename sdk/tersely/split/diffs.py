@@ -1,4 +1,4 @@
-"""Diffs: the changes of files, in hunks that say how many lines they have, and context diffs, which do not."""
+"""Diffs: the changes of files in hunks, which say how many lines they have, and context diffs."""
 
 from __future__ import annotations
 

@@ -211,9 +211,7 @@ class _Reader:
         is_unfinished = closed == "br" and not _SENTENCE_END.search(self._text, max(first, last - 9), last)
         if self._in_pre:
             sentences = cut_lines(self._text, words.ranges, self._size)
-        elif is_unfinished or self._is_unfinished:
-            sentences = cut(self._text, words.ranges, [last])
-        elif is_label and last - first <= LONGEST_ITEM:
+        elif is_unfinished or self._is_unfinished or (is_label and last - first <= LONGEST_ITEM):
             sentences = cut(self._text, words.ranges, [last])
         else:
             sentences = cut_sentences(self._text, words.ranges)
