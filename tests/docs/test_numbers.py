@@ -61,6 +61,11 @@ def reader_lead(name: str, size: str, against: str = "all documents") -> float:
     return -percent(row["lead in F1"])
 
 
+def reader(system: str, size: str) -> float:
+    where = {"reader": READER, "set": "Real tool results", "system": system, "size": size}
+    return percent(find("reading", "Answers", **where)["F1"])
+
+
 def tool(method: str, rate: str) -> float:
     return percent(find("tool_results", "All kinds together", method=method, rate=rate)["answered"])
 
@@ -143,6 +148,14 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: tuple(
                 f(real(m, 1000)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
             ),
+        ),
+        (
+            "from tersely's 300 tokens, {:.1f} % from BM25's and {:.1f} % from everything",
+            lambda: (reader("lines by BM25", "300 tokens"), reader("all documents", "all")),
+        ),
+        (
+            "The F1 of the reader's answers is {:.1f} %",
+            lambda: (reader("tersely", "300 tokens"),),
         ),
         (
             "a tenth of the text keeps {:.1f} % of the relevant turns, and a quarter keeps {:.1f} %",
