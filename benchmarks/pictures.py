@@ -72,7 +72,7 @@ def draw_refusals(pyplot: Any) -> Any:
     scores = {"tersely": "#c2410c", "MiniLM sentences": "#2563eb", "BM25": "#15803d"}
     sets = list(dict.fromkeys(str(row["set"]) for row in curve.rows))
     figure, axis = pyplot.subplots(figsize=(7, 4.5))
-    _label(axis, f"refused, if {LOST:.0%} of the answerable questions are lost, %", "")
+    _label(axis, "unanswerable questions that are refused, %", "")
     for at, (score, colour) in enumerate(scores.items()):
         values = [percent(curve.find(set=name, score=score, lost=LOST)["refused"]) for name in sets]
         places = [place + 0.26 * (at - 1) for place in range(len(sets))]
@@ -80,7 +80,7 @@ def draw_refusals(pyplot: Any) -> Any:
     axis.set_yticks(range(len(sets)), [name.partition(",")[0] for name in sets])
     axis.invert_yaxis()
     axis.set_xlim(0, 100)
-    axis.legend(fontsize=12, loc="lower right")
+    axis.legend(fontsize=12, loc="lower center", bbox_to_anchor=(0.35, 1.0), ncol=3, frameon=False)
     return figure
 
 
