@@ -1,7 +1,7 @@
 """Measure the proxy, the server and the hook under load, on this machine alone.
 
     python -m tests.load clients    64 clients at once, each with a tool result of 15 KB
-    python -m tests.load growth     20,000 requests: does the memory grow?
+    python -m tests.load growth     20,000 requests to each of proxy and server: does the memory grow?
     python -m tests.load large      20 MB in one request
     python -m tests.load stop       SIGTERM while requests are worked on
     python -m tests.load hook       calls of the hook with 20 KB
@@ -37,9 +37,11 @@ from tersely import Compressor
 from tersely.adapters import ToolLimits
 from tersely_hook import client as hook_client
 from tersely_proxy import ProxySettings, build_app
+from tersely_server import build_app as build_server
 from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app, serve_command
 
+JSON = {"content-type": "application/json"}
 QUESTION = "Which worker failed in the night, and why?"
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -146,25 +148,46 @@ def measure_clients(count: int) -> None:
 def measure_growth(count: int) -> None:
     """Send requests with results that are all different. The model is a stand-in, and all else is real."""
     with serve_upstream() as upstream:
-        program = "import sys; from tests import load; load.serve_stand_in(sys.argv[1])"
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, upstream], stdout=subprocess.PIPE, text=True
-        )
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().strip()
-            with httpx2.Client(timeout=60) as client:
-                for number in range(1, count + 1):
-                    client.post(f"{url}/v1/messages", content=make_body(4000, number)).raise_for_status()
-                    if number % max(1, count // 8) == 0:
-                        show("growth", requests=number, ram_mb=read_ram(process.pid))
-        finally:
-            process.kill()
+        send_many("proxy", upstream, count)
+    send_many("server", "", count)
 
 
-def serve_stand_in(upstream: str) -> None:
-    settings = ProxySettings(upstream=upstream, limits=ToolLimits(200))
-    with serve_app(build_app(Compressor(FakeScorer()), settings)) as url:
+def send_many(name: str, upstream: str, count: int) -> None:
+    program = "import sys; from tests import load; load.serve_stand_in(*sys.argv[1:])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, name, upstream], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        with httpx2.Client(timeout=60) as client:
+            for number in range(1, count + 1):
+                if name == "proxy":
+                    path, body = "/v1/messages", make_body(4000, number)
+                else:
+                    path, body = "/v1/compress", make_gateway_body(number)
+                client.post(f"{url}{path}", content=body, headers=JSON).raise_for_status()
+                if number % max(1, count // 8) == 0:
+                    show(f"growth {name}", requests=number, ram_mb=read_ram(process.pid))
+    finally:
+        process.kill()
+
+
+def make_gateway_body(seed: int) -> bytes:
+    """Return a gateway's request with a result to shorten or, every second time, one with documents."""
+    log = make_log(6000, seed)
+    if seed % 2:
+        return json.dumps({"query": QUESTION, "documents": [log], "budget": 200}).encode()
+    messages = [{"role": "user", "content": QUESTION}, {"role": "tool", "content": log}]
+    return json.dumps({"messages": messages, "model": "m"}).encode()
+
+
+def serve_stand_in(name: str, upstream: str) -> None:
+    compressor = Compressor(FakeScorer())
+    app: Any = build_server(compressor)
+    if name == "proxy":
+        app = build_app(compressor, ProxySettings(upstream=upstream, limits=ToolLimits(200)))
+    with serve_app(app) as url:
         print(url, flush=True)
         time.sleep(3600)
 

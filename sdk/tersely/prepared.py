@@ -20,7 +20,7 @@ from tersely.inputs import DocumentLike, read_documents, type_name
 from tersely.types import Document
 from tersely.units import Kind, Link, Unit
 
-FORMAT = 5
+FORMAT = 6
 """Incremented when the bytes change their meaning, or the same text gets other units. Bytes of another format
 are refused."""
 

@@ -46,6 +46,26 @@ def test_every_page_is_on_the_site_and_in_its_navigation(site: Path) -> None:
         assert f'href="{name}"' in home, name
 
 
+def test_the_home_page_says_what_it_is_for(site: Path) -> None:
+    page = (site / "index.html").read_text("utf-8").partition("<article")[2]
+    text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page)))
+    claim, figure, commands, cases = (
+        text.find(part)
+        for part in (
+            "Send your language model a tenth",
+            " 80 % of",
+            "pip install . tersely demo",
+            "Claude Code",
+        )
+    )
+    assert 0 < claim < figure < commands < cases
+    for name in ("playground.png", "playground-dark.png"):
+        assert name in page
+        assert (site / name).is_file()
+    targets = ("frameworks.html#claude-code", "frameworks.html#codex", "server.html#gateways")
+    assert all(f'href="{target}"' in page for target in targets)
+
+
 def test_pages_from_elsewhere_have_links_that_work_on_the_site(site: Path) -> None:
     start = (site / "get-started.html").read_text("utf-8")
     assert 'href="guarantees.html"' in start

@@ -83,6 +83,29 @@ def test_the_arrow_keys_explain_sentences(browser: Any, url: str) -> None:
 
 
 @needs_browser
+def test_a_tap_explains_a_sentence(browser: Any, url: str) -> None:
+    touch = {"enabled": True, "maxTouchPoints": 1}
+    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", touch)
+    try:
+        show_example(browser, url)
+        assert find(browser, "#why")[0].text == "Tap a sentence to see why."
+        sentence = find(browser, ".unit.kept")[0]
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", sentence)
+        box = browser.execute_script(
+            "const b = arguments[0].getBoundingClientRect(); return [b.x, b.y]", sentence
+        )
+        point = {"x": box[0] + 30, "y": box[1] + 10}
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        assert wait(lambda: find(browser, "#why")[0].text).startswith("Kept: ")
+    finally:
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@needs_browser
 def test_the_shown_programs_give_the_shown_text(browser: Any, url: str, bundled: Compressor) -> None:
     show_example(browser, url)
     text = browser.execute_script("return reply.text")

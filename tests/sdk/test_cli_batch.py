@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +65,22 @@ def test_a_batch_on_a_pipe_answers_before_the_input_ends() -> None:
             assert json.loads(process.stdout.readline())["query"] == QUERY
         process.stdin.close()
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+def test_a_batch_on_a_terminal_shows_its_progress(batch: Path, out: Path) -> None:
+    reader, terminal = os.openpty()
+    command = [*COMMAND, "compress", "--batch", str(batch), "--rate", "0.5", "--out", str(out)]
+    with subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE) as process:
+        os.close(terminal)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while part := os.read(reader, 1000):
+                shown += part
+    os.close(reader)
+    assert process.returncode == 0
+    assert b"100%" in shown
+    assert len(read_rows(out)) == 4
 
 
 @pytest.mark.parametrize("piped", [False, True])
