@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import Document
-from tersely_agents.summaries.claims import find_altered
+from tersely_agents.summaries.alterations import find_altered
 from tersely_agents.summaries.grounding import Sources
 
 FERRY = Document(

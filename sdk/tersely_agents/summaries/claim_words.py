@@ -1,13 +1,14 @@
-"""The English words by which `claims` compares two statements: modals, negations, quantifiers, opposites,
-units and numbers."""
+"""The English words by which `claims` and `alterations` compare two statements: modals, negations,
+quantifiers, opposites, units and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-BREAKS = frozenset(
-    ", ; : ( ) – — and but or while whereas which who because although though if when unless so".split()
-)
+_BREAKS = """
+    , ; : ( ) – — and but or while whereas which who because although though if when unless so
+"""
+BREAKS = frozenset(_BREAKS.split())
 """Tokens between two clauses."""
 
 _OBLIGED = """
@@ -27,7 +28,8 @@ MODALS: Mapping[str, frozenset[str]] = {
 WEAK_MODALS = frozenset({"can", "will", "won't"})
 """Modals that a sentence may add: "can find" for "finds"."""
 
-NEGATIONS = frozenset("not no never none nobody nothing neither nor without cannot".split())
+_NEGATIONS = "not no never none nobody nothing neither nor without cannot"
+NEGATIONS = frozenset(_NEGATIONS.split())
 """Besides words that end in n't."""
 
 _QUANTIFIERS = """
@@ -45,7 +47,9 @@ QUANTIFIERS: Mapping[str, frozenset[str]] = {
 """What each quantifier says, by the first word of its group."""
 MAY_DROP = frozenset({"all", "many", "both", "always", "often", "exactly", "none", "never"})
 """Quantifiers without which a sentence claims no more, or that are compared as negations."""
-MAY_ADD = frozenset({"any", "some", "many", "few", "both", "often", "none", "never", "more_than", "less_than"})
+MAY_ADD = frozenset(
+    {"any", "some", "many", "few", "both", "often", "none", "never", "more_than", "less_than"}
+)
 """Quantifiers that a sentence may add where the source has none, or that are compared as negations or
 comparatives."""
 PHRASES = sorted(
@@ -71,9 +75,8 @@ _OPPOSITES = """
     longer/less easier/harder nearer/farther closer/farther
 """
 _GRADES = "more/most less/least better/best worse/worst"
-MONTHS = frozenset(
-    "january february march april may june july august september october november december".split()
-)
+_MONTHS = "january february march april may june july august september october november december"
+MONTHS = frozenset(_MONTHS.split())
 COMPARING = frozenset({"than", "before", "after"})
 """Words after which the order of the compared counts."""
 
@@ -118,7 +121,6 @@ def _read_pairs(text: str) -> dict[str, frozenset[str]]:
 OPPOSITES = _read_pairs(_OPPOSITES)
 GRADES = _read_pairs(_GRADES)
 """Comparatives and superlatives that are no regular forms."""
-UNITS: Mapping[str, str] = {
-    name: group.split()[0] for line in _UNITS.strip().splitlines() for group in line.split("|") for name in group.split()
-}
+_UNIT_GROUPS = [group.split() for line in _UNITS.strip().splitlines() for group in line.split("|")]
+UNITS: Mapping[str, str] = {name: group[0] for group in _UNIT_GROUPS for name in group}
 """First name of the unit by each of its names; abbreviations keep their case."""

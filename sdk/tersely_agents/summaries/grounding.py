@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tersely.split.sentences import split_units
 from tersely.types import Document
 from tersely_agents.quality import STOPWORDS
-from tersely_agents.summaries.claims import find_altered
+from tersely_agents.summaries.alterations import find_altered
 from tersely_agents.summaries.types import Support
 
 MIN_COVER = 0.6
@@ -112,12 +112,12 @@ class Sources:
 
     def find_altered(self, sentence: str) -> tuple[str, ...]:
         """Return the words by which the sentence alters what the documents say: its own, or those that it
-        leaves out (`claims.find_altered`)."""
+        leaves out (`alterations.find_altered`)."""
         return self._compare(sentence, self.find_units(sentence))
 
     def find_units(self, sentence: str) -> tuple[Support, ...]:
-        """Return the units with the sentence's words, best first, whatever they say with them; none if they do
-        not cover enough of it."""
+        """Return the units with the sentence's words, best first, whatever they say; none if they do not
+        cover enough of it."""
         missing = set(_find_terms(sentence))
         weight = {term: self._weigh(term) for term in missing}
         total = sum(weight.values())
