@@ -115,8 +115,8 @@ MORE_RESETS = Claim(
     arms=("S' = 2", "S' = 4", "S' = 6", "no RL, S' = 2", "no RL, S' = 4", "no RL, S' = 6"),
     seeds=10,
     predictions=(
-        Prediction("reward", "S' = 6", "S' = 2", margin=0.1, control=("no RL, S' = 6", "no RL, S' = 2")),
-        Prediction("reward", "S' = 4", "S' = 2", margin=0.05, control=("no RL, S' = 4", "no RL, S' = 2")),
+        Prediction("reward", "S' = 6", "S' = 2", margin=0.1, controls=[("no RL, S' = 6", "no RL, S' = 2")]),
+        Prediction("reward", "S' = 4", "S' = 2", margin=0.05, controls=[("no RL, S' = 4", "no RL, S' = 2")]),
     ),
     initial="initial_reward",
     run=_run_resets,

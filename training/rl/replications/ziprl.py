@@ -78,7 +78,7 @@ HRR = Claim(
             "HRR, w = 0.2",
             margin=0.005,
             statistic="deviation",
-            control=("GRPO, w = 0", "shuffled Q"),
+            controls=[("GRPO, w = 0", "shuffled Q")],
         ),
         Prediction("reward", "HRR, w = 0.2", "shuffled Q", margin=0.02),
         Prediction("reward", "HRR, w = 0.2", "HRR, w = 0.8", margin=0.01),
