@@ -1,13 +1,19 @@
-"""SUPO's three claims, on the register machine."""
+"""SUPO's three claims, and CompactionRL's about the tokens of summaries, on the register machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from training.rl.loop import make_evaluation_tasks
 from training.rl.replications.claim import Claim, Metrics, Prediction
-from training.rl.replications.tiny import TEST_TASKS, measure, read_initial, train_and_test, train_once
+from training.rl.replications.tiny import (
+    NO_UPDATES,
+    make_test_tasks,
+    measure,
+    read_initial,
+    train_and_test,
+    train_once,
+)
 from training.rl.settings import ColdStart, Settings, Updates
 from training.rl.tiny import TinyConfig
 
@@ -102,8 +108,7 @@ def _run_resets(arm: str, seed: int, folder: Path) -> Metrics:
         environment={**trained.environment, "cells": (8, 24), "resets": resets},
         policy=trained.policy,
     )
-    tasks = make_evaluation_tasks(tested.make_environment(), 1000 + seed, TEST_TASKS)
-    return {**measure(tested, policy, tasks), **read_initial(run)}
+    return {**measure(tested, policy, make_test_tasks(tested)), **read_initial(run)}
 
 
 MORE_RESETS = Claim(
@@ -123,4 +128,35 @@ MORE_RESETS = Claim(
     remarks="The control, the cold start without reinforcement learning, was added after five seeds."
     " A flawless scripted expert is right in 47 % of the tasks at S' = 2, and in all at 4 and 6, because the"
     " longer tasks do not fit fewer summaries.",
+)
+
+
+def _run_summary_tokens(arm: str, seed: int, folder: Path) -> Metrics:
+    settings = Settings(
+        seed=seed,
+        environment={"name": "registers", "cells": (3, 12), "context": 32, "resets": 4, "turns": 40},
+        policy=_POLICY,
+        cold_start=_COLD_START,
+        algorithm={"name": "supo", "reward_summaries": arm == "rewarded"},
+        updates=NO_UPDATES if arm == "no RL" else Updates(count=30, learning_rate=3e-4, evaluate_every=30),
+    )
+    return train_and_test(settings, folder)
+
+
+SUMMARY_TOKENS = Claim(
+    name="compaction-summary-tokens",
+    paper="The reward has to flow into the tokens of summaries: without them in the loss, the summaries"
+    " degenerate (CompactionRL, arXiv 2607.05378).",
+    setup="Registers of 3 to 12 cells, context 32, at most 4 summaries and 40 turns. 30 updates of SUPO at"
+    " 3e-4, with the tokens of summaries or without them. The arms of a seed share their cold start."
+    " `quality` is the share of summaries with the right total.",
+    arms=("rewarded", "masked out", "no RL"),
+    seeds=10,
+    predictions=(
+        Prediction("quality", "rewarded", "masked out", margin=0.05, missing=0.0),
+        Prediction("reward", "rewarded", "masked out", margin=0.05),
+        Prediction("quality", "no RL", "masked out", margin=0.05, missing=0.0),
+    ),
+    initial="initial_reward",
+    run=_run_summary_tokens,
 )
