@@ -131,6 +131,9 @@ MORE_RESETS = Claim(
 )
 
 
+_SLOW_UPDATES = Updates(count=30, learning_rate=3e-4, evaluate_every=30)
+
+
 def _run_summary_tokens(arm: str, seed: int, folder: Path) -> Metrics:
     settings = Settings(
         seed=seed,
@@ -138,7 +141,7 @@ def _run_summary_tokens(arm: str, seed: int, folder: Path) -> Metrics:
         policy=_POLICY,
         cold_start=_COLD_START,
         algorithm={"name": "supo", "reward_summaries": arm == "rewarded"},
-        updates=NO_UPDATES if arm == "no RL" else Updates(count=30, learning_rate=3e-4, evaluate_every=30),
+        updates=NO_UPDATES if arm == "no RL" else _SLOW_UPDATES,
     )
     return train_and_test(settings, folder)
 

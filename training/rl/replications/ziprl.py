@@ -104,6 +104,7 @@ HRR = Claim(
 )
 
 PARTS_OF_QUALITY = ("ratio", "level", "info", "sem")
+_UPDATES = Updates(count=20, evaluate_every=20)
 _PILOT = 100
 """The seed of the cold start of `PARTS`."""
 
@@ -115,7 +116,7 @@ def _run_parts(arm: str, seed: int, folder: Path) -> Metrics:
         policy=_POLICY,
         cold_start=_COLD_START,
         algorithm={"name": "hrr", "w": W},
-        updates=NO_UPDATES if arm == "no RL" else Updates(count=20, evaluate_every=20),
+        updates=NO_UPDATES if arm == "no RL" else _UPDATES,
     )
     start = folder.parents[1] / "cold_start.pt"
     if not start.exists():
@@ -143,7 +144,7 @@ PARTS = Claim(
         Prediction("reward", "HRR, w = 0.2", "no RL", margin=0.05),
         *(
             Prediction("reward", "HRR, w = 0.2", f"without Q_{part}", margin=0.02)
-            for part in ("info", "sem", "ratio", "level")
+            for part in PARTS_OF_QUALITY
         ),
         Prediction("quality", "HRR, w = 0.2", "without Q_info", margin=0.01),
     ),
