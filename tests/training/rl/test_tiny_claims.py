@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from training.rl.replications import supo, tiny, ziprl
+from training.rl.replications import recon, supo, tiny, ziprl
 from training.rl.replications.claim import Claim
 from training.rl.settings import ColdStart, Updates
 from training.rl.tiny import TinyConfig
@@ -25,7 +25,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "NO_UPDATES", replace(UPDATES, count=0))
     monkeypatch.setattr(supo, "_SLOW_UPDATES", UPDATES)
     monkeypatch.setattr(ziprl, "_UPDATES", UPDATES)
-    monkeypatch.setattr(tiny, "TEST_TASKS", 2)
+    monkeypatch.setattr(tiny, "TEST_TASKS", 8)
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,20 @@ def test_parts_of_the_quality_start_from_the_same_weights(tmp_path: Path) -> Non
     for seed, arm in ((1, "HRR, w = 0.2"), (2, "without Q_info")):
         ziprl.PARTS.run(arm, seed, tmp_path / f"seed-{seed}" / "arm")
     assert [path.name for path in tmp_path.rglob("cold_start*")] == ["cold_start.pt"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "arm", "reward"),
+    [
+        # Tasks of 9, 11, 13, and so on to 23 cells: two summaries are enough for the first four.
+        (supo.MORE_RESETS, "expert, S' = 2", 4 / 8),
+        (supo.MORE_RESETS, "expert, S' = 4", 1.0),
+        # Two of eight tasks have three hops, for which the narrow window has no room.
+        (recon.SUMMARIES, "expert, raw, narrow", 6 / 8),
+        (recon.SUMMARIES, "expert, summaries, narrow", 1.0),
+    ],
+)
+def test_flawless_expert_fails_only_where_nothing_fits(
+    claim: Claim, arm: str, reward: float, tmp_path: Path
+) -> None:
+    assert claim.run(arm, 1, tmp_path / "seed-1" / "arm-0")["reward"] == reward

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 
+from training.rl.cold_start import demonstrate
 from training.rl.episode import Task
 from training.rl.loop import describe, make_evaluation_tasks, roll_out, train
 from training.rl.replications.claim import Metrics
@@ -50,6 +52,13 @@ def measure(settings: Settings, policy: TinyPolicy, tasks: Sequence[Task]) -> Me
     environment = settings.make_environment()
     trajectories = roll_out(policy, environment, tasks, torch.Generator().manual_seed(settings.seed))
     return describe(trajectories)
+
+
+def measure_expert(settings: Settings) -> Metrics:
+    """Return `loop.describe` of one rollout of the flawless scripted expert for each test task."""
+    environment = settings.make_environment()
+    draw = random.Random(f"expert {settings.seed}")
+    return describe([demonstrate(environment, task, draw) for task in make_test_tasks(settings)])
 
 
 def read_initial(run: Run) -> Metrics:
