@@ -50,7 +50,7 @@ def make_document(draw: random.Random) -> str:
         "",
     ]
     above = "\n".join(draw.sample(prolog[1:], 2))
-    body = "\n".join(make_xml(draw) for _ in range(3))
+    body = "\n".join(make_xml(draw) for _ in range(6))
     return (
         f'{draw.choice([prolog[0], ""])}{above}<root xmlns:n="http://n">\n{body}\n</root><!-- end -->'.strip()
     )
