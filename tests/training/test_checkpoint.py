@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -126,7 +128,13 @@ def test_checkpoint_becomes_an_artifact(
     facts = convert(tmp_path, "agent", tmp_path / "my-agent", rank=8)
     assert facts["agreement"] >= 0.9
     assert not whole or facts["kept"] > 0.9
-    load_agent(DocumentIndex({"a": Document("x")}), tmp_path / "my-agent", threads=1)
+    agent = load_agent(DocumentIndex({"a": Document("x")}), tmp_path / "my-agent", threads=1)
+    question = "Who keeps the lighthouse at Brel?"
+    request = agent.request(replace(agent.start(question), summary="It is a spit. " * 400))
+    grammar = str(request.options["grammar"])
+    assert all(f'"{level}</summary_level>' in grammar for level in range(1, 6))
+    config = json.loads((tmp_path / "my-agent/config.json").read_text(encoding="utf-8"))
+    assert config["context"] == 8192  # all that SmolLM2 reads; the prompts need a little more
 
 
 @pytest.mark.parametrize("rank", [0, 2])
