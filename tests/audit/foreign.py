@@ -42,6 +42,7 @@ from tests.audit import (  # noqa: F401 - each registers its formats
     foreign_formats,
     foreign_logs,
     foreign_packages,
+    foreign_round,
     foreign_system,
     foreign_tools,
 )
