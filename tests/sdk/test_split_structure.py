@@ -221,3 +221,22 @@ def test_the_end_of_a_table_is_found(lines: list[str], end: int | None) -> None:
 def test_the_end_of_rows_is_found(lines: list[str], end: int | None) -> None:
     rows = [text for kind, text in list_units("\n".join(lines)) if kind == "row"]
     assert rows == ([] if end is None else ["\n".join(lines[:end])])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["type Order {", "id: ID!", 'total: Int! @deprecated(reason: "use price")', "price: Money!", "}"],
+        ["TASK [Install nginx] ***", 'fatal: [web2]: FAILED! => {"changed": false, "msg": "No. It is not."}'],
+    ],
+)
+def test_lines_with_exclamation_marks_are_no_prose(lines: list[str]) -> None:
+    assert list_units("\n".join(lines)) == [("line", line) for line in lines]
+
+
+def test_a_date_alone_ends_the_sentence_above_it() -> None:
+    text = (
+        "The licence of the old ferry was renewed last year. The harbour office\n"
+        "of Gdansk said that the licence of the small ferry ends finally on the\n2027-03-01."
+    )
+    assert len(list_units(text)) == 2
