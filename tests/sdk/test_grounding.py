@@ -167,6 +167,7 @@ def test_a_quotation_alters_nothing(chosen: list[str]) -> None:
         ("It opens in May 1904.", "The hall opens on 3 May 1904.", ()),
         ("The hall may open in 1904.", "The hall opens in 1904.", ("may",)),
         ("The pass costs $49 million dollars.", "The pass costs $ 49 million.", ()),
+        ("Pier 7's roof is new.", "Pier 7: Its roof is new.", ()),
         ("The pool has 12 lanes.", "The pool was built by 40 men.", ()),
         ("", "The pool was built by 40 men.", ()),
         ("The pool was built by 40 men.", "", ()),

@@ -24,7 +24,7 @@ from tersely_agents.summaries.claim_words import (
     UNITS,
 )
 
-_TOKEN = re.compile(r"\d+(?:[.,:/–-]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰$€£¥°/,;:()–—]")
+_TOKEN = re.compile(r"\d+(?:[.,:/–-]\d+)*|(?<!\d['’])[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰$€£¥°/,;:()–—]")
 _VOWELS = re.compile("[aeiouy]")
 _COMPARED = 3
 """Number of content words after "than" that may be what is compared."""
