@@ -144,7 +144,7 @@ def mbox(d: Draw) -> str:
             made = mailbox.mboxMessage(mail)
             made.set_from(f"{d.word()}@example.org", True)
             box.add(made)
-        box.flush()
+        box.close()
         return path.read_text()
 
 

@@ -60,8 +60,8 @@ def _find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
     item = text[unit.start : unit.end]
     if unit.kind == "list_item" and is_prose(" ".join(item.split())):
         starts = find_sentence_starts(_SPACE.sub(" ", item))
-        edges = [unit.start, *(unit.start + start for start in starts), unit.end]
-        return list(pairwise(edges))
+        if starts:
+            return list(pairwise([unit.start, *(unit.start + start for start in starts), unit.end]))
     return list(find_lines(text, unit.start, unit.end))
 
 
