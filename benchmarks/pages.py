@@ -1,7 +1,7 @@
 """The tables of README.md and docs/results.md, from the records in `baselines/`.
 
 A page marks the place of a table: `<!-- table: NAME -->`, the table, `<!-- end -->`.
-`python -m benchmarks.results` writes all of them again, and a test compares them.
+`python -m benchmarks.results` writes all tables again, and a test checks that they are up to date.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def mark_best(values: Sequence[float]) -> list[str]:
 
 
 def _kept_answers() -> str:
-    """A tenth of the tokens, tersely and its rivals."""
+    """Return the table of answers that tersely and its rivals keep in a tenth of the tokens."""
     answers = find_table("quality", "Answers")
     systems = ("tersely", *RIVALS)
     rows = [
@@ -84,7 +84,7 @@ def _kept_answers() -> str:
 
 
 def _kept_and_leads() -> str:
-    """A tenth of the tokens, tersely and its rivals, and its lead over the strongest one."""
+    """Return the same table for more sets, with tersely's lead over the strongest rival."""
     answers = find_table("quality", "Answers")
     strongest = find_table("quality", "Lead over the strongest peer")
     systems = ("tersely", *RIVALS)
@@ -98,7 +98,7 @@ def _kept_and_leads() -> str:
 
 
 def _reader() -> str:
-    """F1 of a reader's answers from what each system keeps."""
+    """Return the table of the F1 of a reader's answers from what each system keeps."""
     answers, leads = find_table("reading", "Answers"), find_table("reading", "Tersely's lead")
     systems = ("tersely", *RIVALS, "whole documents")
     rows: list[list[str]] = []
@@ -124,7 +124,7 @@ def _reader() -> str:
 
 
 def _recall() -> str:
-    """What was promised, and what was kept."""
+    """Return the table of the promised recall, and of the questions that kept their answer."""
     kept = find_table("calibration", "What is kept")
     rows: list[list[str]] = []
     for row in kept.select(set="all three, mixed as the calibration is"):
@@ -138,7 +138,7 @@ def _recall() -> str:
 
 
 def _speed() -> str:
-    """Seconds of a call, from the record of latency."""
+    """Return the table of the seconds of a call, the memory and the size, from the record of latency."""
     record = Record.read(BASELINES / "latency.json")
     ours = record.find("Calls").select(system="tersely")
     starts = record.find("Start").rows
@@ -155,7 +155,7 @@ def _speed() -> str:
 
 
 def _tool_results() -> str:
-    """Generated tool results."""
+    """Return the table of the answers and false values in generated tool results."""
     together = find_table("tool_results", "All kinds together")
     methods = ("tersely", "LLMSlim", "lines by BM25", "head")
     rows = [
@@ -172,7 +172,7 @@ def _tool_results() -> str:
 
 
 def _real_results() -> str:
-    """Results of real commands and files."""
+    """Return the table of the answers in results of real commands and files."""
     together = find_table("real_results", "All kinds together")
     methods = dict.fromkeys(str(row["method"]) for row in together.rows)
     rows: list[list[str]] = []

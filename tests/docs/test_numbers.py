@@ -137,14 +137,14 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (refused(PACKAGES), refused(GERMAN)),
         ),
         (
-            "{:.0f} % with 300 tokens (95 % interval {:.0f} to {:.0f}), no more than lines chosen by BM25 "
-            "with {:.0f} % ({:.0f} to {:.0f})",
+            "{:.0f} % with 300 tokens (95 % interval {:.0f} to {:.0f}), no more than lines chosen by BM25, "
+            "which keep {:.0f} % ({:.0f} to {:.0f})",
             lambda: tuple(
                 f(real(m, 300)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
             ),
         ),
         (
-            "it answers {:.0f} % ({:.0f} to {:.0f}) and BM25 {:.0f} % ({:.0f} to {:.0f})",
+            "it keeps {:.0f} % ({:.0f} to {:.0f}) and BM25 {:.0f} % ({:.0f} to {:.0f})",
             lambda: tuple(
                 f(real(m, 1000)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
             ),

@@ -1,4 +1,4 @@
-"""Diffs: the changes of files in hunks, which say how many lines they have, and context diffs."""
+"""Diffs: unified diffs, whose hunks say how many lines they have, and context diffs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONTEXT_LINE = re.compile(
     rf"{_CONTEXT_HUNK.pattern}|{_SIDE.pattern}|[ !+-] |--- \S|[ !+-]?$|diff |Index: |={{20,}}|\\ "
 )
 _STEP = 240
-"""Code points of a part of a hunk that is too large to be kept whole."""
+"""Largest part of a hunk that is too large to be kept whole, in code points."""
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
@@ -43,7 +43,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
 
 
 def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
-    """Return the index after a hunk with so many lines of the old and of the new file."""
+    """Return the index after a hunk that has `old` lines of the old file and `new` lines of the new one."""
     while index < len(lines) and (old > 0 or new > 0):
         sign = lines.texts[index][:1]
         if sign not in ("", " ", "+", "-", "\\"):
@@ -57,7 +57,7 @@ def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
 
 
 def _find_context_end(lines: Lines, index: int) -> int:
-    """Return the index after a context diff: files, and in them hunks with the lines of both sides."""
+    """Return the index after a context diff. Its files have hunks; its hunks have two sides with lines."""
     end = index + 1
     while end < len(lines) and (
         _CONTEXT_LINE.match(lines.texts[end]) or _CONTEXT_FILE.match(lines.text, lines.starts[end])
@@ -71,7 +71,7 @@ DIFF = Format("diff", re.compile(r"diff --git |Index: |--- \S"), _find_end)
 
 
 def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the tree of a diff: files, in them hunks. Large hunks are cut between lines."""
+    """Return the tree of a diff: files with hunks. Large hunks are cut between lines."""
     if _CONTEXT_FILE.match(text, start):
         return _open_context(text, start, end, sizes)
     files: list[Node] = []
@@ -109,7 +109,7 @@ def _begins_file(text: str, left: int, right: int) -> bool:
 
 
 def _open_context(text: str, start: int, end: int, sizes: Sizes) -> Node:
-    """Return the tree of a context diff: files, hunks, and in large ones the two sides with their lines."""
+    """Return the tree of a context diff: files with hunks. Large hunks are opened into two sides."""
     files: list[Node] = []
     for left, right in find_lines(text, start, end):
         if _CONTEXT_FILE.match(text, left):

@@ -20,26 +20,26 @@ from tersely.types import Document, Status
 from tersely.units import Unit
 
 LARGEST_BLOCK = 1200
-"""Code points up to which a block stays whole, if it fits into the limit."""
+"""A block of at most this many code points stays whole if it fits into the limit."""
 LARGEST_BLOCK_AT_A_LEVEL = LEVEL_CHARACTERS[1][1]
-"""The same if a level of detail is given."""
+"""The same bound for requests with a level of detail."""
 ROOMY = 0.75
 """If the limit is at least this share of the input, blocks that fit into the limit stay whole."""
 SMALLEST_RECORD = 40
 """A record of at most this many code points is not opened further, however small the limit is."""
 LARGEST_FUNCTION = 2000
-"""Code points up to which a function stays whole."""
+"""A function of at most this many code points stays whole."""
 CHARACTERS_PER_TOKEN = 4
-"""The approximate value for English prose. Used if costs are code points instead of tokens."""
+"""Approximate value for English prose. It is used if costs are code points instead of tokens."""
 BETWEEN_DOCUMENTS = "\n\n"
 _SPLIT_SPEED = 400_000
-"""Code points that are split, matched and written in a second, on a slow or busy core."""
+"""Speed of splitting, matching and writing together, on a slow or busy core, in code points per second."""
 _COUNT_SPEED = 4_000_000
-"""Code points of which the tokens are counted in a second."""
+"""Speed of counting tokens, in code points per second."""
 _ALWAYS_SPLIT = 200_000
 """Code points that are split however short the time limit is."""
 _WITH_FIRST_LINE = ("list_item", "log")
-"""Kinds of units that are read under their first line."""
+"""Kinds of units whose pieces need the first line of the unit."""
 
 
 class Bypass(NamedTuple):
@@ -57,7 +57,7 @@ class Split:
     units: Sequence[Unit]
     """All units, by document and place."""
     offsets: Sequence[int]
-    """Position of the first unit of each document, and after them the number of units."""
+    """Position of the first unit of each document, followed by the number of all units."""
     title_costs: Sequence[int]
     """Cost of each document's title line."""
     costs_in_tokens: bool
@@ -69,14 +69,14 @@ class Split:
     bypass: Bypass | None = None
     """Set if everything is kept without scores. The units are then whole."""
     unread: Sequence[Unit] = ()
-    """Ends of documents for which there was no time. They are in no other unit."""
+    """The ends of documents that there was no time to split. No other unit overlaps them."""
 
     def positions(self, doc: int) -> range:
         """Return the positions of a document's units."""
         return range(self.offsets[doc], self.offsets[doc + 1])
 
     def join_unread(self) -> Split:
-        """Return the same with the unread ends of documents among the units."""
+        """Return a copy that has the unread ends of documents among its units."""
         if not self.unread:
             return self
         rests = {unit.doc: [unit] for unit in self.unread}
@@ -100,8 +100,8 @@ class Split:
 def split(documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]) -> Split:
     """Split documents into units that know their cost and what they depend on.
 
-    Structure that is too large to be kept whole is opened into its records. A unit is cut into pieces if it
-    exceeds the level of detail, or if it and its document's title exceed the limit.
+    A block that is too large to be kept whole is opened: divided into its records. A unit is cut into pieces
+    if it exceeds the level of detail, or if it and its document's title exceed the limit.
 
     Args:
         count: returns the tokens of a text.
@@ -158,9 +158,9 @@ def title_line(document: Document) -> str:
 def _find_ends(documents: Sequence[Document]) -> list[int]:
     """Return how far each document is split: to its end, unless the time limit is too short for that.
 
-    Every document then gets an equal share, of which it may leave a part to the others. Its end is cut off
-    between two lines. A text that begins with a bracket is split whole or not at all, because half of it
-    would not parse.
+    In that case the documents share the time equally. Longer documents get what shorter ones do not need. A
+    document that needs more than its share is cut off between two lines. But a text that begins with a
+    bracket is split whole or not at all, because half of it would not parse.
     """
     ends = [len(document.text) for document in documents]
     sizes = [0 if isinstance(document, PreparedDocument) else len(document.text) for document in documents]
@@ -215,7 +215,7 @@ def _divide(
     tokens_before: int,
     limit: int,
 ) -> Iterator[list[Unit]]:
-    """Yield the units of each document, opened, linked and cut so that they fit the options."""
+    """Yield the units of each document, after blocks are opened, heads are linked and large units are cut."""
     largest = LARGEST_BLOCK if options.level is None else LARGEST_BLOCK_AT_A_LEVEL
     is_limited = options.is_limited
     if is_limited and options.level is None and limit >= ROOMY * tokens_before:

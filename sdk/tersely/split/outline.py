@@ -1,9 +1,9 @@
 """The outline of a text that no parser reads: which lines a reader needs to understand another one.
 
-A unit is read under its heads: the headings above it, the clause and the item around it, the less indented
-line above it, the first line of its record, the line that announces a list, its speaker, its sender, the
-question that it answers, its log entry. Two rules follow. Nothing is kept without its heads. A head that says
-nothing by itself, a frame, is not kept alone.
+The heads of a unit are the lines that explain it: the headings above it, the clause and the item around it,
+the less indented line above it, the first line of its record, the line that announces a list, its speaker,
+its sender, the question that it answers, its log entry. Two rules follow. Nothing is kept without its heads.
+A head that says nothing by itself, a frame, is not kept alone.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _LONG_CLAUSE = 120
 _DEEPEST = 16
 """Deepest nesting of lines that is followed."""
 _MOST_HEADS = 64
-"""Blocks under a head also need the heads of that head, unless it has more than this. Without this bound, if
-each line announces the next one, the last line would need all others."""
+"""A block under a head also needs the heads of that head, if these are at most this many. Without this bound,
+if each line announces the next one, the last line would need all others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _INK = re.compile(r"[^\W_]")
 _COMMENTS = ("#", "//", ";", "--", "%")
@@ -40,11 +40,11 @@ _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
     rf"\s|{CLAUSE.pattern}|(?i:{_QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
 )
-"""The first line of a paragraph that may be a head of others."""
+"""Matches the first line of a paragraph that may be a head of other units."""
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> dict[int, Link]:
-    """Return the links of the units that need others or are frames, by index of the unit.
+    """Return the links by index of the unit. A unit has a link if it needs other units or is a frame.
 
     Takes time linear in the number of blocks.
 
@@ -64,7 +64,7 @@ class _Reader:
         self._frames: set[int] = set()
         self._rules: set[int] = set()
         self._bodies: dict[int, int] = {}
-        """For each line that is a head: the first unit under it."""
+        """The first unit under each line that is a head, by the unit of the head."""
         self._records = Records(places)
         self._depths = Depths()
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
@@ -117,14 +117,14 @@ class _Reader:
             below = place
 
     def _tie_heads(self) -> None:
-        """Make each line that is a head need the first unit under it, so that it is not kept alone."""
+        """Make each line that is a head need the first unit under it, so that the head is not kept alone."""
         for unit in sorted(self._bodies, reverse=True):
             body = self._bodies[unit]
             needs = {*self._needs.get(unit, ()), body, *self._find_heads(body)}
             self._needs[unit] = needs - {unit}
 
     def _need(self, place: Place, heads: Sequence[Head]) -> None:
-        """Record the heads of all units of a block."""
+        """Make all units of a block need these heads."""
         needs = {unit for head in heads for unit in head.units}
         for head in heads:
             if head.is_line:
@@ -327,7 +327,7 @@ class _Reader:
         is_item = ITEM.match(place.line) is not None
         is_near = below.run == place.run and below.indent > place.indent
         if place.block.kind == "sentence" and not (is_near or is_item):
-            return  # a paragraph and an example below it
+            return  # a paragraph is not the head of an example below it
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
             return

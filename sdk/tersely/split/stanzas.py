@@ -1,6 +1,6 @@
-"""Stanzas: records between blank lines that have the same fields, a line each, as in `dpkg --status`.
+"""Stanzas: records with the same fields, one per line, as in `dpkg --status`. Blank lines separate them.
 
-A stanza is named by its first field. A field may go on in deeper lines below it.
+The first field names the stanza. The value of a field may continue in indented lines below it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SIGNED = r"[^\W\d_][\w .()/-]{0,39}?[ \t]*(?::(?=\s)|:$|=)"
 _START = re.compile(rf"{_SIGNED}[^\n]*\n(?:{_SIGNED}|[ \t]+\S)", re.MULTILINE)
 _FIELD = re.compile(r"(?P<name>[^\W\d_][\w .()/-]{0,39}?)[ \t]*(?::(?=\s|$)|=)(?P<value>[^\n]*)")
 _NAME = re.compile(r"(?:name|id|title|package|path|unit)\b", re.IGNORECASE)
-"""The name of a field that names its stanza, wherever it is."""
+"""Names of fields that name their stanza too, even if they do not come first."""
 _LONGEST_NAME = 200
 _FEWEST_FIELDS = 2
 
@@ -57,7 +57,7 @@ def _find_stanza_end(lines: Lines, index: int, first: str | None) -> int | None:
         elif not (end > index and line[:1].isspace()):
             return None
         end += 1
-    # In a dialogue, few names speak prose.
+    # A dialogue looks similar, but it has few names, and most of its values are prose.
     is_stanza = fields >= _FEWEST_FIELDS and len(names) * 2 > fields and spoken * 2 < fields
     return end if is_stanza else None
 
@@ -66,7 +66,7 @@ STANZA = Format("stanza", _START, _find_end, only_starts_paragraphs=True)
 
 
 def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
-    """Return the tree of stanzas. The first field is the head of the others, and names come with them."""
+    """Return the tree of stanzas. The other fields need the first field and those with a name."""
     stanzas: list[Node] = []
     above = start
     for left, right in find_lines(text, start, end):
@@ -88,7 +88,7 @@ def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
 
 
 def _open_field(text: str, field: Node, sizes: Sizes) -> None:
-    """Open a field of many lines, of which the first is the head."""
+    """Open a field of many lines. Its first line is the head of the others."""
     if field.end - field.start > sizes.part and not field.is_anchor:
         parts = join_lines(list(find_lines(text, field.start, field.end))[1:], sizes.part)
         if parts:
