@@ -41,8 +41,9 @@ from tests.audit import (  # noqa: F401 - each registers its formats
     foreign_files,
     foreign_formats,
     foreign_logs,
+    foreign_markup,
     foreign_packages,
-    foreign_round,
+    foreign_reports,
     foreign_system,
     foreign_tools,
 )
