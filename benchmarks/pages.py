@@ -1,7 +1,7 @@
 """The tables of README.md and docs/results.md, from the records in `baselines/`.
 
 A page marks the place of a table: `<!-- table: NAME -->`, the table, `<!-- end -->`.
-`python -m benchmarks.results` writes all of them again, and a test compares them.
+`python -m benchmarks.results` writes all tables again, and a test checks that they are up to date.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.shared.statistics import Estimate
-from benchmarks.table import Cell, Record, Table
+from benchmarks.table import Cell, Record, Table, join_markdown
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs/results.md")
@@ -24,6 +24,7 @@ SQUAD = "SQuAD, 10 hard negatives"
 WIKIQA = "WikiQA, 10 hard negatives"
 PACKAGES = "Packages' documentation, 24 passages"
 GERMAN = "XQuAD de, 10 hard negatives"
+READER = "claude"
 RIVALS = ("MiniLM sentences", "BM25 sentences", "LLMSlim")
 
 
@@ -60,12 +61,6 @@ def percent(cell: Cell) -> float:
     return 100 * value
 
 
-def join(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
 def mark_best(values: Sequence[float]) -> list[str]:
     """Return the numbers with one decimal, the highest in bold."""
     best = max(values)
@@ -73,7 +68,7 @@ def mark_best(values: Sequence[float]) -> list[str]:
 
 
 def _kept_answers() -> str:
-    """A tenth of the tokens, tersely and its rivals."""
+    """Return the table of answers that tersely and its rivals keep in a tenth of the tokens."""
     answers = find_table("quality", "Answers")
     systems = ("tersely", *RIVALS)
     rows = [
@@ -85,32 +80,52 @@ def _kept_answers() -> str:
         ]
         for name in (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN)
     ]
-    return join(["rate 0.1", *systems], rows)
+    return join_markdown(["rate 0.1", *systems], rows)
 
 
-def _leads() -> str:
-    """Tersely's lead over its strongest rival, at every rate."""
+def _kept_and_leads() -> str:
+    """Return the same table for more sets, with tersely's lead over the strongest rival."""
+    answers = find_table("quality", "Answers")
     strongest = find_table("quality", "Lead over the strongest peer")
-    rates = ("0.05", "0.1", "0.25", "0.5")
+    systems = ("tersely", *RIVALS)
     rows: list[list[str]] = []
-    for name in (
-        HOTPOTQA,
-        "Natural Questions (QED), 10 hard negatives",
-        NQ_30,
-        SQUAD,
-        WIKIQA,
-        PACKAGES,
-        "XQuAD en, 10 hard negatives",
-        GERMAN,
-    ):
-        found = [strongest.find(set=name, kept="answers", rate=rate) for rate in rates]
-        rows.append([name, *(f"{percent(row['lead']):+.1f} {row['standing']}" for row in found)])
-    return join(["set", *(f"rate {rate}" for rate in rates)], rows)
+    for name in (HOTPOTQA, NQ_30, SQUAD, WIKIQA, PACKAGES, GERMAN):
+        kept = [percent(answers.find(set=name, system=s, rate="0.1")["answers kept"]) for s in systems]
+        leads = [strongest.find(set=name, kept="answers", rate=rate) for rate in ("0.1", "0.25")]
+        cells = [f"{percent(row['lead']):+.1f} {row['standing']}" for row in leads]
+        rows.append([name, *mark_best(kept), *cells])
+    return join_markdown(["rate 0.1", *systems, "lead", "lead at 0.25"], rows)
+
+
+def _reader() -> str:
+    """Return the table of the F1 of a reader's answers from what each system keeps."""
+    answers, leads = find_table("reading", "Answers"), find_table("reading", "Tersely's lead")
+    systems = ("tersely", *RIVALS, "whole documents")
+    rows: list[list[str]] = []
+    for name in dict.fromkeys(str(row["set"]) for row in answers.rows):
+        for size in ("0.1", "0.25"):
+            own = {row["system"]: row for row in answers.select(reader=READER, set=name, size=size)}
+            if not all(system in own for system in systems):
+                continue
+            (everything,) = answers.select(reader=READER, set=name, system="all documents")
+            rivals = [
+                leads.find(reader=READER, set=name, size=size, against=system) for system in systems[1:]
+            ]
+            closest = min(rivals, key=lambda row: percent(row["lead in F1"]))
+            rows.append(
+                [
+                    f"{name}, {size} ({own['tersely']['questions']} questions)",
+                    *mark_best([percent(own[system]["F1"]) for system in systems]),
+                    f"{percent(everything['F1']):.1f}",
+                    f"{percent(closest['lead in F1']):+.1f} {closest['standing']}",
+                ]
+            )
+    return join_markdown(["F1, %", *systems, "all documents", "lead"], rows)
 
 
 def _recall() -> str:
-    """What was promised, and what was kept."""
-    kept = find_table("calibration", "Sets of the calibration")
+    """Return the table of the promised recall, and of the questions that kept their answer."""
+    kept = find_table("calibration", "What is kept")
     rows: list[list[str]] = []
     for row in kept.select(set="all three, mixed as the calibration is"):
         share, rate = row["kept"], row["rate"]
@@ -119,11 +134,11 @@ def _recall() -> str:
         promised = f"{percent(row['promised']):.0f} %"
         interval = f"{percent(share):.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
         rows.append([promised, interval, f"{rate:.3f}"])
-    return join(["promised", "kept their answer", "share of tokens"], rows)
+    return join_markdown(["promised", "kept their answer", "share of tokens"], rows)
 
 
 def _speed() -> str:
-    """Seconds of a call, from the record of latency."""
+    """Return the table of the seconds of a call, the memory and the size, from the record of latency."""
     record = Record.read(BASELINES / "latency.json")
     ours = record.find("Calls").select(system="tersely")
     starts = record.find("Start").rows
@@ -136,11 +151,11 @@ def _speed() -> str:
     rows.append(
         ["installed, with everything it needs", f"{size['base install with everything it needs']:.0f} MB"]
     )
-    return join(["what", "median"], rows)
+    return join_markdown(["what", "median"], rows)
 
 
 def _tool_results() -> str:
-    """Generated tool results."""
+    """Return the table of the answers and false values in generated tool results."""
     together = find_table("tool_results", "All kinds together")
     methods = ("tersely", "LLMSlim", "lines by BM25", "head")
     rows = [
@@ -153,18 +168,18 @@ def _tool_results() -> str:
         ]
         for method in methods
     ]
-    return join(["answered / false, %", "2 % of the tokens", "5 %", "20 %"], rows)
+    return join_markdown(["answered / false, %", "2 % of the tokens", "5 %", "20 %"], rows)
 
 
 def _real_results() -> str:
-    """Results of real commands and files."""
+    """Return the table of the answers in results of real commands and files."""
     together = find_table("real_results", "All kinds together")
     methods = dict.fromkeys(str(row["method"]) for row in together.rows)
     rows: list[list[str]] = []
     for method in methods:
         cells = [together.find(method=method, budget=budget)["answered"] for budget in (300, 1000)]
         rows.append([method, *(_show(cell) for cell in cells)])
-    return join(["answered, %", "300 tokens", "1,000 tokens"], rows)
+    return join_markdown(["answered, %", "300 tokens", "1,000 tokens"], rows)
 
 
 def _show(cell: Cell) -> str:
@@ -174,7 +189,8 @@ def _show(cell: Cell) -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "kept answers": _kept_answers,
-    "leads": _leads,
+    "kept answers and leads": _kept_and_leads,
+    "reader": _reader,
     "recall": _recall,
     "speed": _speed,
     "tool results": _tool_results,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.pages import BASELINES, write_pages
+from benchmarks.pictures import draw_pictures
 from benchmarks.table import Record
 
 FOLDER = Path(__file__).parent
@@ -32,7 +33,8 @@ def find_baseline(module: str) -> Path:
 def render_results() -> str:
     """Return RESULTS.md: a section for each record, and the programs that have none."""
     introduction, *sections = re.split(r"\n(?=## )", SECTIONS.read_text(encoding="utf-8"))
-    parts = [introduction.strip()]
+    parts: list[str] = []
+    machines: dict[str, str] = {}
     missing: list[str] = []
     for section in sections:
         match = _SECTION.match(section.strip())
@@ -42,18 +44,22 @@ def render_results() -> str:
             )
         heading, module, note = match.groups()
         if find_baseline(module).is_file():
-            parts += [heading, Record.read(find_baseline(module)).to_markdown(note)]
+            record = Record.read(find_baseline(module))
+            machine = machines.setdefault(record.environment.describe(), f"Machine {len(machines) + 1}")
+            parts += [heading, record.to_markdown(note, machine)]
         else:
             missing.append(f"`python -m benchmarks.{module}`")
     if missing:
         parts += ["## Not recorded", f"To be measured with the next selector: {', '.join(missing)}."]
-    return "\n\n".join(parts) + "\n"
+    described = "\n".join(f"- {name}: {machine}." for machine, name in machines.items())
+    return "\n\n".join([introduction.strip(), described, *parts]) + "\n"
 
 
 def write_results() -> None:
-    """Write RESULTS.md and the pages, and draw the answers that each system keeps against its rate."""
+    """Write RESULTS.md and the pages, and draw their pictures."""
     RESULTS.write_text(render_results(), encoding="utf-8")
     write_pages()
+    draw_pictures()
     kept = Record.read(find_baseline("quality")).find("Answers")
     rows = tuple(row for row in kept.rows if row["set"] in DRAWN and row["rate"] != "own")
     table = replace(kept, rows=rows)

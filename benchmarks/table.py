@@ -87,6 +87,8 @@ class Table:
     rows, and those after it fill the cells."""
     printed: bool = True
     """False for a table that is recorded only."""
+    only: Mapping[str, Sequence[str | float]] = field(default_factory=dict[str, Sequence[str | float]])
+    """By column the values whose rows are printed; the other rows are recorded only."""
 
     def __post_init__(self) -> None:
         expected = {column.name: column for column in self.columns}
@@ -108,16 +110,21 @@ class Table:
             raise ValueError(f"{self.title} has {len(found)} rows with {cells}")
         return found[0]
 
-    def to_markdown(self, seed: int) -> str:
-        """Return the printed columns as a Markdown table under its title."""
+    def to_markdown(self, seed: int, *, titled: bool = True) -> str:
+        """Return the printed columns as a Markdown table under its title.
+
+        `titled=False` leaves the title away, unless it says how to read the cells.
+        """
         columns = [column for column in self.columns if column.printed]
+        rows = [row for row in self.rows if all(row[name] in values for name, values in self.only.items())]
         if not self.across:
-            cells = [[c.format_cell(row[c.name], seed) for c in columns] for row in self.rows]
-            return _join_markdown(f"**{self.title}**", [c.heading for c in columns], cells)
+            cells = [[c.format_cell(row[c.name], seed) for c in columns] for row in rows]
+            table = join_markdown([c.heading for c in columns], cells)
+            return f"**{self.title}**\n\n{table}" if titled else table
         split = [column.name for column in columns].index(self.across)
         keys, spread, values = columns[:split], columns[split], columns[split + 1 :]
         grid: dict[tuple[str, ...], dict[str, str]] = {}
-        for row in self.rows:
+        for row in rows:
             place = tuple(column.format_cell(row[column.name], seed) for column in keys)
             shown = [column.format_cell(row[column.name], seed) for column in values]
             heading = spread.format_cell(row[spread.name], seed)
@@ -125,11 +132,14 @@ class Table:
         headings = list(dict.fromkeys(heading for cells in grid.values() for heading in cells))
         filled = [[*place, *(cells.get(h, NOTHING) for h in headings)] for place, cells in grid.items()]
         title = f"**{self.title}** by {spread.heading}: {' / '.join(column.heading for column in values)}"
-        return _join_markdown(title, [*(column.heading for column in keys), *headings], filled)
+        return f"{title}\n\n{join_markdown([*(column.heading for column in keys), *headings], filled)}"
 
     def to_json(self) -> str:
         """Return the table as JSON, one row per line."""
-        head = json.dumps({"title": self.title, "across": self.across, "printed": self.printed})
+        settings: dict[str, Any] = {"title": self.title, "across": self.across, "printed": self.printed}
+        if self.only:
+            settings["only"] = {name: list(values) for name, values in self.only.items()}
+        head = json.dumps(settings)
         columns = _join_lines([json.dumps(asdict(column)) for column in self.columns])
         names = [column.name for column in self.columns]
         rows = _join_lines([_dump([_encode(row[name]) for name in names]) for row in self.rows])
@@ -142,7 +152,8 @@ class Table:
         rows = tuple(
             {c.name: _decode(cell, c) for c, cell in zip(columns, row, strict=True)} for row in value["rows"]
         )
-        return cls(value["title"], columns, rows, value["across"], value["printed"])
+        only = {name: tuple(values) for name, values in value.get("only", {}).items()}
+        return cls(value["title"], columns, rows, value["across"], value["printed"], only)
 
     def draw(self, path: Path, *, x: str, y: str, line: str, panel: str) -> None:
         """Draw `y` against `x` as a PNG: a line for each value of `line`, a panel for each of `panel`."""
@@ -197,15 +208,20 @@ class Record:
                 return table
         raise ValueError(f"{self.benchmark} has no table {title!r}")
 
-    def to_markdown(self, note: str = "") -> str:
-        """Return command, model, hardware, date and all printed tables. `note` comes before the tables."""
+    def to_markdown(self, note: str = "", machine: str = "") -> str:
+        """Return command, model, hardware, date and all printed tables.
+
+        `note` comes before the tables. `machine` is a name in place of hardware and versions.
+        """
         settings = [
             f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
             for name, value in self.settings.items()
         ]
         head = [f"`{self.command}`", self.model or "no model", *settings, f"seed {self.seed}"]
-        tables = [table.to_markdown(self.seed) for table in self.tables if table.printed]
-        parts = [f"{'; '.join(head)}. {self.environment.describe()}", note, *tables]
+        printed = [table for table in self.tables if table.printed]
+        tables = [table.to_markdown(self.seed, titled=len(printed) > 1) for table in printed]
+        machine = machine or self.environment.describe()
+        parts = [f"{'; '.join(head)}. {machine}; {self.environment.date}.", note, *tables]
         return "\n\n".join(part for part in parts if part)
 
     def write(self, path: Path) -> None:
@@ -233,9 +249,10 @@ class Record:
         return cls(**value, environment=environment, tables=tables)
 
 
-def _join_markdown(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def join_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
     lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return f"{title}\n\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _join_lines(lines: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from tersely.messages import Json, get_text
 BUDGETS = (0.1, 0.2, 0.3)
 
 COLUMNS = (
+    Column("sessions"),
     Column("system"),
     Column("budget", "%", format=".0f"),
     Column("statements kept", "%", interval="wilson"),
@@ -40,12 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: command.Options) -> Measured:
     """Compact every session in every way. The kit draws its sessions with seeds of its own."""
     ways = make_ways()
-    kit = [_describe_entry(entry) for entry in measure_kit(ways, BUDGETS)]
-    tables = [
-        Table(f"{DISTRIBUTION} {kit_version()}", COLUMNS, tuple(kit)),
-        Table("Conversations of our own", COLUMNS, tuple(measure_own(ways, read_conversations(), BUDGETS))),
-    ]
-    return Measured(tables, settings={"rounds": ROUNDS, DISTRIBUTION: kit_version()})
+    rows = [_describe_entry(entry) for entry in measure_kit(ways, BUDGETS)]
+    rows += measure_own(ways, read_conversations(), BUDGETS)
+    table = Table("After five compactions", COLUMNS, tuple(rows), across="budget")
+    return Measured([table], settings={"rounds": ROUNDS, DISTRIBUTION: kit_version()})
 
 
 def measure_own(
@@ -65,6 +64,7 @@ def measure_own(
                 fits = fits and len(text) <= most
             rows.append(
                 {
+                    "sessions": "our own",
                     "system": name,
                     "budget": budget,
                     "statements kept": estimate_share(kept, sum(len(c.kept) for c in conversations)),
@@ -90,6 +90,7 @@ def _describe_entry(entry: Mapping[str, Any]) -> Row:
     canaries = 20 * randomized["sessions"]
     conflicts = semantic["conflicts"]
     return {
+        "sessions": "the kit's",
         "system": str(entry["compactor"]),
         "budget": float(str(entry["budget_fraction"])),
         "statements kept": estimate_share(round(randomized["overall_final_survival"] * canaries), canaries),

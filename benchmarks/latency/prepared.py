@@ -53,8 +53,8 @@ STORED = (
 )
 KEPT = (
     Column("set"),
-    Column("rate"),
     Column("kept"),
+    Column("rate"),
     Column(UNPREPARED, "%", interval="bootstrap"),
     Column("difference if prepared", "points", interval="bootstrap"),
 )
@@ -87,9 +87,9 @@ def measure(options: Options) -> Measured:
         times += _list_times(TASKS[name].title, len(examples), _mean_words(examples), taken)
         kept += _summarise(TASKS[name].title, rows, options.seed)
     tables = [
-        Table("Times", TIMES, tuple(times)),
+        Table("Times", TIMES, tuple(times), across="documents"),
         Table("A stored document", STORED, (stored,)),
-        Table("Kept", KEPT, tuple(kept)),
+        Table("Kept", KEPT, tuple(kept), across="rate"),
     ]
     settings = {"threads": options.threads or usable_cores(), "rounds": options.rounds}
     return Measured(tables, model, settings)

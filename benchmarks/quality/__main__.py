@@ -98,8 +98,16 @@ def make_tables(examples: dict[str, list[Example]], rows: dict[str, QuestionRows
     return [
         Table("Sets", SETS, tuple(_describe_set(name, examples[name], rows[name]) for name in rows)),
         Table("Lead over the strongest peer", STRONGEST, find_strongest(leads), across="rate"),
-        Table("Answers", ANSWERS, _estimate(rows, "answers", seed), across="system"),
-        Table("Support", SUPPORT, _estimate(rows, "support", seed), across="system"),
+        Table(
+            "Answers", ANSWERS, _estimate(rows, "answers", seed), across="system", only={"rate": ("0.1", OWN)}
+        ),
+        Table(
+            "Support",
+            SUPPORT,
+            _estimate(rows, "support", seed),
+            across="system",
+            only={"rate": ("0.1", "0.25")},
+        ),
         Table("Lead over each peer", LEADS, tuple(leads), printed=False),
     ]
 

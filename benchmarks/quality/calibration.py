@@ -30,6 +30,7 @@ NEGATIVES = 14
 MIXED = "all three, mixed as the calibration is"
 COLUMNS = (
     Column("set"),
+    Column("in the calibration"),
     Column("questions"),
     Column("promised", "%", format=".0f"),
     Column("kept", "%", interval="wilson"),
@@ -72,10 +73,11 @@ class Coverage:
     kept: tuple[int, ...]
     """For each question 1 if an answer was kept, else 0."""
 
-    def to_row(self) -> Row:
-        """Return the row of a table."""
+    def to_row(self, promised: bool) -> Row:
+        """Return the row of a table. `promised`: the calibration has such questions."""
         return {
             "set": self.title,
+            "in the calibration": promised,
             "questions": len(self.kept),
             "promised": self.recall,
             "kept": self.kept,
@@ -98,20 +100,12 @@ def measure(options: Options) -> Measured:
     compressor = Compressor(CachedScorer(selector), threads=options.threads)
     rows = {part: measure_part(part, compressor, options) for part in (*PROMISED, *OTHER)}
     promised = [row for part in PROMISED for row in rows[part]]
-    others = [row.to_row() for part in OTHER for row in rows[part]]
-    mixed = mix(promised, calibration.questions)
+    table = mix(promised, calibration.questions)
+    table += [row.to_row(bool(part.sets)) for part in rows for row in rows[part]]
     sets = ", ".join(f"{name} {count}" for name, count in calibration.questions.items())
     total = sum(calibration.questions.values())
     settings = {f"threshold at {recall:g}": calibration.threshold(recall) for recall in RECALLS}
-    tables = [
-        Table(
-            "Sets of the calibration",
-            COLUMNS,
-            (*mixed, *(row.to_row() for row in promised)),
-            across="promised",
-        ),
-        Table("Other sets", COLUMNS, tuple(others), across="promised"),
-    ]
+    tables = [Table("What is kept", COLUMNS, tuple(table), across="promised")]
     return Measured(tables, model, {"calibrated on": f"{total} questions ({sets})", **settings})
 
 
@@ -166,8 +160,8 @@ def mix(rows: Sequence[Coverage], questions: Mapping[str, int]) -> list[Row]:
         rate = float(sum(w * row.rate for w, row in zip(weights, chosen, strict=True)))
         share = Estimate(mean, mean - half, mean + half).round()
         count = sum(len(row.kept) for row in chosen)
-        row: Row = {"set": MIXED, "questions": count, "promised": recall, "kept": share}
-        mixed.append({**row, "rate": round(rate, 4)})
+        row: Row = {"set": MIXED, "in the calibration": True, "questions": count, "promised": recall}
+        mixed.append({**row, "kept": share, "rate": round(rate, 4)})
     return mixed
 
 

@@ -1,12 +1,12 @@
 """`python -m benchmarks.reading.collect STEP WORK`: make the rows of `benchmarks.reading`.
 
-The steps, each of which goes on where it was stopped; WORK is a folder outside the repository:
+WORK is a folder outside the repository. Each step continues where it was stopped. The steps:
 
-compress   write what every system keeps of each question (needs --data)
+compress   write what every system keeps for each question (needs --data)
 ask        let a reader answer from every context: --reader causal:FOLDER, openai:URL#MODEL, extractive:FOLDER
            or file:ANSWERS, a file or folder of answers that were given elsewhere
-prompts    write the prompts that --name has not answered to --out, in --batches files. No file has a question
-           twice, so nobody who answers one sees the same question with another context
+prompts    write files to --out, as many as --batches says, with the prompts that --name has not answered yet.
+           No file has a question twice, so a reader of one file sees no question with two contexts
 publish    write the rows without texts to benchmarks/reading/rows
 """
 
@@ -41,7 +41,7 @@ from tersely.errors import TerselyError
 from tersely.metrics import exact_match, normalize_answer, token_f1
 
 BLOCK = 32
-"""Contexts that a reader gets at once."""
+"""Number of contexts that a reader gets at once."""
 TEMPLATE: Template = "reading"
 
 
@@ -56,12 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("work", type=Path)
     parser.add_argument("--data", help="data folder (default: the environment's TERSELY_DATA)")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET")
-    parser.add_argument("--limit", type=int, default=200, help="questions of each set, at most")
+    parser.add_argument("--limit", type=int, default=200, help="largest number of questions of each set")
     parser.add_argument("--systems", nargs="+", metavar="SYSTEM", help="for ask and prompts; all by default")
     parser.add_argument("--sizes", nargs="+", metavar="SIZE", help="for ask and prompts; all by default")
     parser.add_argument("--reader", help="the reader that answers")
     parser.add_argument("--name", help="name of the reader in tables")
-    parser.add_argument("--batches", type=int, default=1, help="files of prompts")
+    parser.add_argument("--batches", type=int, default=1, help="number of files of prompts")
     parser.add_argument("--out", type=Path, help="folder for the prompts")
     parser.add_argument("--seed", type=int, default=SEED)
     options = parser.parse_args(arguments)
@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace) -> None:
 def compress(work: Path, sets: Sequence[str], *, data: str | None, limit: int, seed: int) -> None:
     """Add the contexts of all questions that the work folder lacks."""
     path = work / CONTEXTS
-    # All documents come last, so a question that has them is complete.
+    # The context of all documents is written last, so a question that has it is complete.
     known = {(row["set"], row["id"]) for row in read_lines(path) if row["size"] == "all"}
     scorer, model = load_selector(None)
     environment = asdict(read_environment())
@@ -120,8 +120,8 @@ def choose(
 ) -> list[Context]:
     """Return the contexts of the first `limit` questions of each set, of these systems and sizes.
 
-    All documents belong to every choice. Questions of the sets take turns, so that a run that is stopped has
-    about as many of each.
+    The context of all documents is always included. The sets take turns, so that a run that is stopped has
+    about the same number of questions of each set.
     """
     places: dict[tuple[str, str], int] = {}
     counts: Counter[str] = Counter()
@@ -160,7 +160,7 @@ def ask(work: Path, contexts: Sequence[Context], spec: str, name: str) -> None:
 
 
 def score(context: Context, answer: str) -> Answer:
-    """Return an answer with its scores. Not to answer is wrong, since all documents have the answer."""
+    """Return an answer with its scores. Abstaining counts as wrong: the documents have the answer."""
     abstained = normalize_answer(answer) in ("", normalize_answer(ABSTENTION))
     return Answer(
         set=context.set,

@@ -27,7 +27,10 @@ RECALL = 0.95
 BUDGETS = (300, 1_000)
 """Most tokens of a tool result."""
 TOOLS = "real_results"
-SETS = ("hotpotqa", "qed_nq_30", "squad", "packages", TOOLS)
+PACKAGES = "packages"
+MOST_WORDS = 5
+"""Most words of an answer about packages: the prompt asks for one to five, and many answers are longer."""
+SETS = ("hotpotqa", "qed_nq_30", "squad", PACKAGES, TOOLS)
 BEFORE = "tersely, with the sentence before"
 """Whether sentences that open with a pronoun are read better with the one before them."""
 
@@ -98,8 +101,12 @@ def open_set(name: str, scorer: Scorer, *, data: str | None, limit: int, seed: i
     """Return the work of a set. `scorer` is tersely's model."""
     if name == TOOLS:
         return _open_results(Compressor(scorer), limit, seed)
-    examples = TASKS[name].load("eval", data=data, limit=limit, seed=seed)
-    examples = [e for e in examples if any(map(normalize_answer, e.answers))]
+    if name == PACKAGES:
+        examples = TASKS[name].load("eval", data=data, limit=None, seed=seed)
+        examples = [e for e in examples if min(len(a.split()) for a in e.answers) <= MOST_WORDS][:limit]
+    else:
+        examples = TASKS[name].load("eval", data=data, limit=limit, seed=seed)
+        examples = [e for e in examples if any(map(normalize_answer, e.answers))]
     ours = CachedScorer(scorer)
     scorers = {OURS: ours, BEFORE: PairScorer(ours), **make_controls(ours, seed, CHARACTERS)}
     systems = {name: Compressor(CachedScorer(own)) for name, own in scorers.items()}

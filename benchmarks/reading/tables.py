@@ -22,8 +22,8 @@ READ = (
     Column("reader"),
     Column("set"),
     Column("system"),
-    Column("questions"),
     Column("size"),
+    Column("questions", format="d"),
     Column("tokens", "%", format=".1f"),
     Column("F1", "%", interval="bootstrap"),
     Column("exact", "%"),
@@ -56,7 +56,7 @@ def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Siz
         groups: dict[tuple[str, str, str], dict[str, Answer]] = {}
         for row in rows:
             groups.setdefault((row.set, row.size, row.system), {})[row.id] = row
-        groups = {place: own for place, own in groups.items() if len(own) >= FEWEST}
+        groups = {place: groups[place] for place in sorted(groups) if len(groups[place]) >= FEWEST}
         for (name, size, system), own in groups.items():
             place = {"reader": reader, "set": title(name), "size": size, "system": system}
             read.append({**place, **_average([list(own.values())], sizes, seed)})
@@ -75,12 +75,19 @@ def title(name: str) -> str:
     return "Real tool results" if name == TOOLS else TASKS[name].title
 
 
+def _name_sets(groups: Mapping[tuple[str, str, str], Mapping[str, Answer]], size: str) -> list[str]:
+    """Return the sets of passages of which tersely was asked at a size, or all of them for all documents."""
+    return sorted(
+        {n for n, own, system in groups if n != TOOLS and (size == "all" or (own == size and system == OURS))}
+    )
+
+
 def _list_means(
     groups: Mapping[tuple[str, str, str], Mapping[str, Answer]],
 ) -> Iterator[tuple[str, str, list[list[Answer]]]]:
-    """Yield each size and system with its answers to the sets of passages, if it has all of them."""
-    names = sorted({name for name, _, _ in groups if name != TOOLS})
+    """Yield each size and system with its answers to the sets of passages, if it has all of that size."""
     for size, system in dict.fromkeys((size, system) for _, size, system in groups):
+        names = _name_sets(groups, size)
         sets = [list(groups[name, size, system].values()) for name in names if (name, size, system) in groups]
         if len(sets) == len(names) > 1:
             yield size, system, sets
@@ -116,7 +123,6 @@ def _compare(
     """Return tersely's lead over each system at the same size, and over all documents, by set and on the
     mean of the sets of passages."""
     rows: list[Row] = []
-    names = sorted({name for name, _, _ in groups if name != TOOLS})
     sizes = list(dict.fromkeys(size for _, size, system in groups if system == OURS))
     for size in sizes:
         pairs: dict[str, dict[str, tuple[Floats, Floats]]] = {}
@@ -136,7 +142,7 @@ def _compare(
                 lead = _estimate_mean([ours_f1 - theirs_f1], seed)
                 rows.append(_lead(place, title(name), len(ours_f1), lead))
             passages = [ours_f1 - theirs_f1 for name, (ours_f1, theirs_f1) in sets.items() if name != TOOLS]
-            if len(passages) == len(names) > 1:
+            if len(passages) == len(_name_sets(groups, size)) > 1:
                 rows.append(_lead(place, MEAN, sum(map(len, passages)), _estimate_mean(passages, seed)))
     return rows
 

@@ -23,8 +23,8 @@ from tersely.errors import TerselyError
 BUDGETS = (300, 1_000)
 """Most tokens of a shortened result."""
 TOGETHER = (
-    Column("budget", "tokens", format=",d"),
     Column("method"),
+    Column("budget", "tokens", format=",d"),
     Column("answered", "%", interval="wilson"),
     Column("median of a call", "s", format=".3f"),
 )
@@ -80,7 +80,7 @@ def measure(options: RealResultsOptions) -> Measured:
                 }
             )
     tables = [
-        Table("All kinds together", TOGETHER, tuple(together)),
+        Table("All kinds together", TOGETHER, tuple(together), across="budget"),
         Table("Each kind", BY_KIND, split_kinds(loaded.questions, answered), across="method", printed=False),
     ]
     settings = {"set": options.set, "questions": len(loaded.questions), "dropped": len(loaded.dropped)}

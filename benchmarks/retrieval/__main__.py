@@ -29,16 +29,16 @@ TIMED = 40
 """Questions that both models embed one by one, in turns, for the times."""
 DRAWN = 2000
 """Documents that the vectors of the bank are mixed from."""
-POOLS = (Column("set"), Column("questions"), Column("documents", format=","))
 RANKS = (
     Column("system"),
+    Column("time of a question", "ms", format=".2f"),
     Column("set"),
     Column("MRR", "%", interval="bootstrap"),
     Column("first", "%", interval="bootstrap"),
     Column("in ten", "%", interval="bootstrap"),
 )
-"""Values of all questions: one over the rank of the best gold document, and whether it is among the first."""
-TIMES = (Column("model"), Column("one question, median", "ms", format=".2f"))
+"""The median time to embed a question, and the values of all questions: one over the rank of the best gold
+document, and whether it is among the first."""
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Sequence[str], Sequence[str]], Scores]
@@ -60,7 +60,6 @@ def measure(options: Options) -> Measured:
         "BM25": _score_bm25,
         "random": lambda qs, ds: np.random.default_rng(options.seed).random((len(qs), len(ds))),
     }
-    pools: list[Row] = []
     ranks: list[Row] = []
     questions: list[str] = []
     texts: list[str] = []
@@ -71,18 +70,18 @@ def measure(options: Options) -> Measured:
         pool = sorted({join_title(d.title, d.text) for e in examples for d in e.documents})
         place = {text: i for i, text in enumerate(pool)}
         gold = [_place_gold(example, place) for example in examples]
-        pools.append({"set": title, "questions": len(examples), "documents": len(pool)})
+        heading = f"{title}, {len(pool):,} documents"
         ranks += (
-            {"system": system, "set": title, **measure_ranks(score(asked, pool), gold)}
+            {"system": system, "set": heading, **measure_ranks(score(asked, pool), gold)}
             for system, score in systems.items()
         )
         questions += asked
         texts += pool
     bank = time_bank(embedder.embed(texts[:DRAWN]), embedder.embed(questions), options.seed)
+    times = _time_embedding(embedder, questions[:TIMED])
+    rows = tuple({**row, "time of a question": times.get(str(row["system"]))} for row in ranks)
     tables = [
-        Table("Pools", POOLS, tuple(pools)),
-        Table("Ranks", RANKS, tuple(ranks), across="set"),
-        Table("Time to embed", TIMES, _time_embedding(embedder, questions[:TIMED])),
+        Table("Ranks", RANKS, rows, across="set"),
         Table("A full experience bank", BANK, tuple(bank)),
     ]
     return Measured(tables, embedder.name, {"dimension": embedder.dimension})
@@ -113,18 +112,15 @@ def measure_ranks(scores: Scores, gold: Sequence[set[int]]) -> dict[str, tuple[f
     }
 
 
-def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> tuple[Row, ...]:
-    """Return the median milliseconds of one question, both models in turns."""
+def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> dict[str, float]:
+    """Return the median milliseconds of one question by model, both models in turns."""
     seconds: dict[str, list[float]] = {"tersely": [], "MiniLM": []}
     for text in texts:
         for name, embed in (("tersely", embedder.embed), ("MiniLM", load_minilm().embed)):
             started = time.perf_counter()
             embed([text])
             seconds[name].append(time.perf_counter() - started)
-    return tuple(
-        {"model": name, "one question, median": round(1000 * float(np.median(values)), 2)}
-        for name, values in seconds.items()
-    )
+    return {name: round(1000 * float(np.median(values)), 2) for name, values in seconds.items()}
 
 
 if __name__ == "__main__":

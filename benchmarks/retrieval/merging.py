@@ -23,8 +23,8 @@ from tersely_agents.experience.bank import MERGE_THRESHOLD
 LESSONS = Path(__file__).with_name("lessons.txt")
 THRESHOLDS = (0.6, 0.7, 0.8, MERGE_THRESHOLD)
 COLUMNS = (
-    Column("embeddings"),
     Column("threshold", format=".2f"),
+    Column("embeddings"),
     Column("chosen"),
     Column("same lesson merged", "%", format=".0f"),
     Column("another lesson merged", "%", format=".0f"),
@@ -48,7 +48,7 @@ def measure(options: Options) -> Measured:
     embedders: dict[str, Embed] = {"tersely": ours.embed, "MiniLM": load_minilm().embed}
     rows = [row for name, embed in embedders.items() for row in _measure_embedder(name, embed, triples)]
     settings = {"triples of each half": len(triples) // 2}
-    return Measured([Table("Merged", COLUMNS, tuple(rows))], ours.name, settings)
+    return Measured([Table("Merged", COLUMNS, tuple(rows), across="embeddings")], ours.name, settings)
 
 
 def read_lessons() -> list[Triple]:

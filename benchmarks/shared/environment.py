@@ -32,11 +32,11 @@ class Environment:
     """Version by name; packages that are not installed are absent."""
 
     def describe(self) -> str:
-        """Return the environment in one sentence of Markdown."""
+        """Return hardware and versions, without the day."""
         packages = ", ".join(f"{name} {number}" for name, number in self.packages.items())
         return (
             f"{self.cpu}, {self.cores} cores, {self.ram_gb} GB, {self.system}, Python {self.python}; "
-            f"{packages}; {self.date}."
+            f"{packages}"
         )
 
 

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 def contradicts(sentence: str, documents: Sequence[Document], sources: Sources) -> bool:
     """Whether the unit that covers most of the sentence says otherwise. `sources` holds the documents."""
-    support = sources.find_support(sentence)
+    support = sources.find_units(sentence)
     if not support or support[0].score < COVERED:
         return False
     best, document = support[0], documents[support[0].doc]

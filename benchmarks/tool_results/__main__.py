@@ -1,7 +1,6 @@
 """`python -m benchmarks.tool_results`: what is kept of tool results, by tersely, others and simple cuts.
 
-Needs no data: the cases come from generators. Headroom runs if `python -m benchmarks.peers.install` has
-installed it.
+Needs no data: the cases come from generators.
 """
 
 from __future__ import annotations
@@ -9,20 +8,16 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from benchmarks.command import Measured, Options, make_parser, run
-from benchmarks.peers.install import find_python
-from benchmarks.peers.process import PeerProcess
 from benchmarks.shared.statistics import estimate_share
 from benchmarks.table import Column, Row, Table
 from benchmarks.tool_results.kinds import KINDS, Case, make_case
-from benchmarks.tool_results.methods import OURS, Shorten, make_methods
+from benchmarks.tool_results.methods import Shorten, make_methods
 from tersely import Compressor
 
 RATES = (0.02, 0.05, 0.2)
-HEADROOM = "Headroom's size"
-"""In place of a rate: the size that Headroom comes to for each case."""
 BY_KIND = (
     Column("rate"),
     Column("kind"),
@@ -36,8 +31,8 @@ BY_KIND = (
 )
 """Shares of a kind's cases; tokens before, the mean share of tokens kept, and the median of a call."""
 TOGETHER = (
-    Column("rate"),
     Column("method"),
+    Column("rate"),
     Column("answered", "%", interval="wilson"),
     Column("false", "%", interval="wilson"),
     Column("parses", "%", format=".0f"),
@@ -67,33 +62,15 @@ def measure(options: Options) -> Measured:
             for name, shorten in methods.items():
                 row = measure_method(compressor, shorten, same_kind, budgets)
                 rows.append({"rate": f"{rate:.0%}", "kind": kind, "method": name, **row})
-    if find_python().exists():
-        rows += measure_headroom(compressor, methods[OURS], cases)
     return Measured(make_tables(rows, options.limit), compressor.model, {"cases of each kind": options.limit})
 
 
 def make_tables(rows: Sequence[Row], cases: int) -> list[Table]:
     """Return the table of all kinds and that of their sums. `cases` is their number of each kind."""
     return [
-        Table("All kinds together", TOGETHER, join_kinds(rows, cases)),
-        Table("Each kind", BY_KIND, tuple(rows), across="method"),
+        Table("All kinds together", TOGETHER, join_kinds(rows, cases), across="rate"),
+        Table("Each kind", BY_KIND, tuple(rows), across="method", only={"rate": ("5%",)}),
     ]
-
-
-def measure_headroom(compressor: Compressor, ours: Shorten, cases: Mapping[str, Sequence[Case]]) -> list[Row]:
-    """Measure Headroom, which chooses its size itself, and tersely at the same size of every case."""
-    rows: list[Row] = []
-    with PeerProcess("headroom") as peer:
-
-        def run_headroom(text: str, question: str, _: int) -> str:
-            return peer.compress(question, [(None, text)], RATES[0]).text
-
-        for kind, same_kind in cases.items():
-            sizes = [compressor.count_tokens(run_headroom(c.text, c.question, 0)) for c in same_kind]
-            for name, shorten in (("Headroom", run_headroom), (OURS, ours)):
-                row = measure_method(compressor, shorten, same_kind, sizes)
-                rows.append({"rate": HEADROOM, "kind": kind, "method": name, **row})
-    return rows
 
 
 def measure_method(

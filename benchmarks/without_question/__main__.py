@@ -18,15 +18,16 @@ from tersely import Compressor
 
 RATES = (0.1, 0.25)
 MEASURES = {
-    "words": "Words of the summaries",
-    "pairs": "Pairs of neighbouring words of the summaries",
-    "named": "Names and numbers of the summaries",
-    "answers": "Answers to later questions",
+    "words": "words of the summaries",
+    "pairs": "pairs of neighbouring words of the summaries",
+    "named": "names and numbers of the summaries",
+    "answers": "answers to later questions",
 }
-"""By name in `OpenCase.measure`, the title of the table."""
+"""By name in `OpenCase.measure`, what is counted."""
 COLUMNS = (
     Column("set"),
     Column("rate"),
+    Column("of"),
     Column("method"),
     Column("kept", "%", interval="bootstrap"),
     Column("tersely's lead", "points", interval="bootstrap"),
@@ -45,24 +46,22 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> Measured:
     """Compress every case with every method at every rate."""
     folder = find_data_folder(options.data)
-    rows: dict[str, list[Row]] = {measure: [] for measure in MEASURES}
+    rows: list[Row] = []
     sizes: dict[str, int] = {}
     for name, size in SIZES.items():
         cases = load_cases(name, folder, min(size, options.limit))
         sizes[TITLES[name]] = len(cases)
         methods = make_methods((d.text for case in cases for d in case.documents), options.seed)
         for rate in RATES:
-            for measured, added in measure_set(name, rate, cases, methods, options.seed).items():
-                rows[measured] += added
+            rows += measure_set(name, rate, cases, methods, options.seed)
             print(f"{name} {rate:g} done", file=sys.stderr, flush=True)
-    tables = [Table(MEASURES[name], COLUMNS, tuple(added), across="method") for name, added in rows.items()]
-    return Measured(tables, settings=sizes)
+    return Measured([Table("What is kept", COLUMNS, tuple(rows), across="method")], settings=sizes)
 
 
 def measure_set(
     name: str, rate: float, cases: Sequence[OpenCase], methods: Mapping[str, Method], seed: int
-) -> dict[str, list[Row]]:
-    """Return the rows of every method on the cases of a set, by what is measured."""
+) -> list[Row]:
+    """Return the rows of every method on the cases of a set."""
     count = Compressor(HeadScorer()).count_tokens
     before = [sum(count(document.text) for document in case.documents) for case in cases]
     results: dict[str, list[dict[str, float]]] = {}
@@ -81,14 +80,14 @@ def measure_set(
             "tokens kept": statistics.mean(shares),
             "median seconds": statistics.median(seconds),
         }
-    rows: dict[str, list[Row]] = {}
-    for measured in MEASURES:
+    rows: list[Row] = []
+    for measured, title in MEASURES.items():
         ours = [result[measured] for result in results[OURS] if measured in result]
         for method in methods if ours else ():
             kept = [result[measured] for result in results[method] if measured in result]
             lead = None if method == OURS else bootstrap_mean_difference(ours, kept, seed).round()
-            row: Row = {"set": name, "rate": rate, "method": method, "tersely's lead": lead, **costs[method]}
-            rows.setdefault(measured, []).append({**row, "kept": bootstrap_mean(kept, seed).round()})
+            row: Row = {"set": name, "rate": rate, "of": title, "method": method, "tersely's lead": lead}
+            rows.append({**row, "kept": bootstrap_mean(kept, seed).round(), **costs[method]})
     return rows
 
 

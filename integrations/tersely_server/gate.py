@@ -12,12 +12,14 @@ from typing import ParamSpec, TypeVar
 
 from starlette.requests import Request
 
-from tersely.runtime.cancellation import run_cancellable
+from tersely.runtime.cancellation import run_cancellable, time_limit
 from tersely_http import CLOSED, RequestError, wait_until_gone
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+_SHARE_OF_WORK = 0.8
+"""Share of a request's time in which a compression has to end; the rest is for writing the answer."""
 _NEWEST_WEIGHT = 0.1
 """Weight of the newest request in the average time."""
 
@@ -69,7 +71,8 @@ class Gate:
 
         Raises RequestError with 503 if the time is up, and with `CLOSED` if the client has gone.
         """
-        task = asyncio.ensure_future(run_cancellable(self._time, work, *args, **kwargs))
+        end = time.monotonic() + _SHARE_OF_WORK * self._timeout_s
+        task = asyncio.ensure_future(run_cancellable(self._time, end, work, *args, **kwargs))
         gone = asyncio.ensure_future(wait_until_gone(request.receive))
         try:
             await asyncio.wait({task, gone}, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -84,10 +87,15 @@ class Gate:
                 waiting.cancel()
 
     def _time(
-        self, work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+        self,
+        end: float,
+        work: Callable[Arguments, Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
     ) -> Result:
         started = time.monotonic()
         try:
-            return work(*args, **kwargs)
+            with time_limit(max(end - started, 0.0)):
+                return work(*args, **kwargs)
         finally:
             self._average_s += _NEWEST_WEIGHT * (time.monotonic() - started - self._average_s)

@@ -1,4 +1,4 @@
-"""The main path of a compression, in four steps over frozen values.
+"""The main path of a compression, in four steps over immutable values.
 
 split     split/documents   documents become units; a unit that alone exceeds a limit is cut into pieces
 score     score/scoring     each unit gets a score, and each document a relevance
@@ -81,7 +81,7 @@ class Compressor:
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """Keep what the query needs or, without a query, what covers most of the documents.
+        """Keep what the query needs or, without a query, what covers as much of the documents as possible.
 
         With `budget` or `rate` the best units fill the limit. With `recall` every unit above a calibrated
         threshold is kept, unless a limit prevents it. With none of them every unit above the model's own
@@ -95,13 +95,13 @@ class Compressor:
             docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
             budget: the largest number of tokens that the text may have, by the compressor's counter. Titles
                 and separators count.
-            rate: the same as a share of the input's tokens, in (0, 1].
+            rate: the same limit, as a share of the input's tokens in (0, 1].
             recall: the share of questions, in (0, 1), whose answer sentence must survive. The promise holds
                 for questions like those of the model's calibration set. The result's `recall_met` is false if
                 `budget`, `rate`, `level` or `max_docs` may have prevented it.
             abstain: the share of answerable questions, in (0, 1), that must get through. If the documents
                 seem not to answer the query, the status is "abstained" and the text empty. `refused` in the
-                result is the share of unanswerable questions that are stopped. Both shares hold for questions
+                result is the share of unanswerable questions that are refused. Both shares hold for questions
                 like those of the model's calibration set; see `calibrated`.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
                 6,000; ZipRL, appendix J.2). A level also has a lower bound: without `budget` and `rate`,
@@ -112,8 +112,8 @@ class Compressor:
                 running text), or "all" (also between those).
             min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
                 exceed `budget`. Short inputs are not worth the time.
-            timeout: seconds until the result is due; the model stops reading in time. Splitting and writing
-                always finish, which takes seconds for a million words.
+            timeout: seconds until the result is due. The model stops reading in time. If there is not even
+                enough time to split a document, only its beginning is read. The rest is dropped as "unread".
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged. With a limit the
@@ -192,7 +192,7 @@ class Compressor:
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
         """Prepare documents before any question, so that `compress` takes less time.
 
-        Store `PreparedDocument.to_bytes()` beside each document, and bring it back with `from_bytes`.
+        Store the bytes of `PreparedDocument.to_bytes()` with each document, and load them with `from_bytes`.
 
         Args:
             docs: texts, `Document`s, or mappings with the key "text".

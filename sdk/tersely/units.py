@@ -24,6 +24,7 @@ Kind = Literal[
     "settings",
     "xml",
     "roff",
+    "stanza",
 ]
 
 

@@ -41,7 +41,10 @@ from tests.audit import (  # noqa: F401 - each registers its formats
     foreign_files,
     foreign_formats,
     foreign_logs,
+    foreign_markup,
     foreign_packages,
+    foreign_reports,
+    foreign_system,
     foreign_tools,
 )
 from tests.audit.foreign_draw import FORMATS, Draw, Format, Missing

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.audit.foreign_commands import draw_rows, run
 from tests.audit.foreign_draw import Draw, Missing, form
-from tests.audit.foreign_readers import flat, indented_tree, records, table
+from tests.audit.foreign_readers import Line, flat, indented_tree, records, table, with_prose
 
 
 @functools.cache
@@ -36,7 +37,12 @@ def pip_shown() -> list[str]:
     return [record.strip("\n") for record in re.split(r"(?m)^---$", shown) if len(record) < 2000]
 
 
-@form("pip show", records(r"Name: ", start=r"---$", nested=True))
+def shown_packages(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
+    """Read packages, whose licence may be running text."""
+    return with_prose(records(r"Name: ", start=r"---$", nested=True)(rows, source), keys=True)
+
+
+@form("pip show", shown_packages)
 def pip_show(d: Draw) -> str:
     return "\n---\n".join(d.sample(pip_shown(), min(len(pip_shown()), d.randint(2, 5)))) + "\n"
 

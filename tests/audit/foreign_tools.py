@@ -146,7 +146,8 @@ def pytest_report(number: int) -> str:
             f"def test_{name}():\n    {d.word()} = '{d.word()}'\n    {check.replace('= 0', '= 1')}\n"
         )
     style = d.choice(["", "-v", "--tb=short"])
-    command = f"{shlex.quote(sys.executable)} -m pytest -p no:cacheprovider -q {style} ."
+    python = f"env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {shlex.quote(sys.executable)}"
+    command = f"{python} -m pytest -p no:cacheprovider -q {style} ."
     text = "\n".join(re.sub(r"\b0+(\d)", r"\1", test) for test in tests)
     return re.sub(r" in \d+\.\d+s", " in 0.05s", build(command, "test_main.py", text))
 

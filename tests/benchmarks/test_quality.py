@@ -152,7 +152,7 @@ def test_a_higher_promise_keeps_more(data: Path, tmp_path: Path, monkeypatch: py
     out = tmp_path / "calibration.json"
     assert calibration.main(["--data", str(data), "--out", str(out)]) == 0
     record = Record.read(out)
-    table = record.find("Sets of the calibration")
+    table = record.find("What is kept")
     low, high = (table.find(set="HotpotQA dev", promised=recall) for recall in (0.5, 0.8))
     assert low["questions"] == 5  # one of six is answered by yes
     assert sum(high["kept"]) >= sum(low["kept"])

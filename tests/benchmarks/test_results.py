@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks import command
 from benchmarks.command import Measured, Options, make_parser
+from benchmarks.pages import ROOT
+from benchmarks.pictures import PICTURES, draw_pictures
 from benchmarks.results import BASELINES, RESULTS, SECTIONS, render_results
 from benchmarks.shared.environment import name_model, read_processor
 from benchmarks.table import Column, Record, Table
@@ -20,6 +22,14 @@ RECORDS = sorted(BASELINES.glob("*.json"))
 
 def test_results_follow_from_the_records() -> None:
     assert RESULTS.read_text(encoding="utf-8") == render_results(), "python -m benchmarks.results"
+
+
+def test_every_picture_is_drawn_and_shown(tmp_path: Path) -> None:
+    draw_pictures(tmp_path)
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    for name in PICTURES:
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+        assert f"]({name})" in page
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)

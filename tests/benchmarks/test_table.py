@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,14 @@ def test_one_column_is_spread_across_the_page() -> None:
     assert rows[1] == "| BM25 | 25.0 [20.0, 30.0] / +25.0 [+10.0, +40.0] | – |"
 
 
+def test_only_the_named_rows_are_printed() -> None:
+    table = Table(TABLE.title, TABLE.columns, TABLE.rows, only={"rate": (0.1,)})
+    header, _, *rows = table.to_markdown(seed=1, titled=False).splitlines()
+    assert header == "| system | rate | kept, % | lead, points |"
+    assert [row[:20] for row in rows] == ["| tersely | 0.1 | 50", "| BM25 | 0.1 | 25.0 "]
+    assert Table.from_json(json.loads(table.to_json())) == table
+
+
 def test_rows_are_found_by_their_cells() -> None:
     assert len(TABLE.select(system="tersely")) == 2
     assert TABLE.find(system="tersely", rate=0.5)["tokens"] == 1200
@@ -132,11 +141,18 @@ def test_a_written_record_is_read_back_equal(tmp_path: Path) -> None:
 
 def test_a_printed_record_says_how_it_was_measured() -> None:
     hidden = Table("Hidden", COLUMNS, TABLE.rows, printed=False)
-    record = Record("answers", "python -m x", ENVIRONMENT, 13, (TABLE, hidden), "mini@1", {"bare": 0.123456})
+    tables = (TABLE, Table("Again", COLUMNS, TABLE.rows), hidden)
+    record = Record("answers", "python -m x", ENVIRONMENT, 13, tables, "mini@1", {"bare": 0.123456})
     text = record.to_markdown("A note.")
     assert text.startswith("`python -m x`; mini@1; bare 0.1235; seed 13. x, 2 cores, 1 GB")
-    assert text.index("A note.") < text.index("**Answers**")
+    assert text.index("A note.") < text.index("**Answers**") < text.index("**Again**")
     assert "Hidden" not in text
+    assert "13. Machine 7; 2026-" in record.to_markdown(machine="Machine 7")
+
+
+def test_the_title_of_an_only_table_is_left_away() -> None:
+    record = Record("answers", "python -m x", ENVIRONMENT, 13, (TABLE,))
+    assert "**Answers**" not in record.to_markdown()
 
 
 def test_a_table_is_drawn(tmp_path: Path) -> None:

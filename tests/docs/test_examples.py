@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -97,40 +101,22 @@ def test_the_demo_prints_what_the_readme_shows(working_folder: Path) -> None:
     assert shown <= without_scores(run("tersely demo", working_folder).stdout)
 
 
-PRINT_HELP = """
-import contextlib, io, json, runpy, sys
-helps = {}
-for command in sys.argv[1:]:
-    sys.argv = [*command.split(), "--help"]
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        try:
-            runpy.run_module(sys.argv[0], run_name="__main__")
-        except SystemExit as end:
-            assert not end.code, command
-    helps[command] = printed.getvalue()
-print(json.dumps(helps))
-"""
-
-
 @cache
-def read_helps() -> dict[str, str]:
-    """Return the help of every command on the pages, from one process that imports all once."""
-    subcommands = {"serve", "proxy", *(command.split()[1] for command in SERVED)}
-    programs = {command.split()[2] for command in MODULES} | {f"tersely.cli {name}" for name in subcommands}
-    done = subprocess.run(
-        [sys.executable, "-c", PRINT_HELP, *sorted(programs)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def read_help(command: str) -> str:
+    """Return the help of a command. Its imports serve the other tests of this process."""
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+        patch.setattr(sys, "argv", [*command.split(), "--help"])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*found in sys.modules")
+            with pytest.raises(SystemExit) as end:
+                runpy.run_module(sys.argv[0], run_name="__main__")
+    assert not end.value.code, command
+    return printed.getvalue()
 
 
 def unknown_options(words: list[str], command: str) -> list[str]:
     """Return the options among `words` that the help of a command does not name."""
-    return [word for word in words if word.startswith("--") and word not in read_helps()[command]]
+    return [word for word in words if word.startswith("--") and word not in read_help(command)]
 
 
 @pytest.mark.parametrize("command", SERVED)

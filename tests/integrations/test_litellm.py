@@ -7,19 +7,16 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else importing it asks a server elsewhere
 pytest.importorskip("fastapi")
-pytest.importorskip("litellm", reason="the group `servers` has litellm")
 pytest.importorskip("yaml")
 
 import yaml
-from litellm.proxy.guardrails.guardrail_hooks.headroom import initialize_guardrail
-from litellm.types.guardrails import LitellmParams
 
 from tersely import Compressor
 from tersely_server import ServerSettings, build_app
@@ -27,6 +24,8 @@ from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION
 from tests.integrations.test_gateway import HASH, PAGE, make_call, make_result
 from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
+
+pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="the group `servers` has litellm")
 
 CHAT = [
     {"role": "system", "content": "Be brief."},
@@ -46,6 +45,11 @@ def url() -> Iterator[str]:
 
 
 def make_guardrail(url: str, **settings: Any) -> Any:
+    """Return LiteLLM's guardrail. Importing it takes seconds, so only the process of these tests does it."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else the import asks a server elsewhere
+    from litellm.proxy.guardrails.guardrail_hooks.headroom import initialize_guardrail
+    from litellm.types.guardrails import LitellmParams
+
     page = Path("docs/server.md").read_text(encoding="utf-8")
     recipe = re.search(r"```yaml\n(guardrails:.*?)```", page, re.DOTALL)
     assert recipe

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -219,12 +220,28 @@ def test_a_busy_server_refuses_and_says_when_to_come_again() -> None:
         assert post(url).status_code == 200, "its place is free again"
 
 
-def test_a_request_that_takes_too_long_is_given_up() -> None:
+def test_a_model_that_takes_too_long_gets_no_more_than_its_time() -> None:
     scorer = HeldScorer()
     app = build_app(Compressor(scorer), ServerSettings(slots=1, queue=1, timeout_s=1.5))
     with serve_app(app) as url:
         late = post(url)
         scorer.go_on.set()
+        assert late.status_code == 200
+        assert late.json()["status"] == "failed_open"
+        assert post(url).json()["status"] == "compressed"
+
+
+def test_a_request_that_takes_too_long_is_given_up() -> None:
+    go_on = threading.Event()
+
+    def count(text: str) -> int:
+        assert go_on.wait(60)
+        return len(text)
+
+    app = build_app(Compressor(token_counter=count), ServerSettings(slots=1, queue=1, timeout_s=1.5))
+    with serve_app(app) as url:
+        late = post(url)
+        go_on.set()
         assert error_of(late) == (503, "unavailable")
         assert "1.5 s" in late.json()["error"]["message"]
         assert late.headers["Retry-After"] == "1"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tersely import Document
+from tersely_agents.summaries.alterations import find_altered
 from tersely_agents.summaries.grounding import Sources
 
 FERRY = Document(
@@ -107,3 +111,67 @@ def test_a_title_supports_the_sentences_of_its_document() -> None:
 )
 def test_facts_that_no_document_contains_are_listed(sentence: str, unknown: tuple[str, ...]) -> None:
     assert make_sources().find_unknown(sentence) == unknown
+
+
+def read_statements() -> dict[str, list[list[str]]]:
+    """Read the statements of each kind: one, the same in other words, and two altered ones."""
+    kinds: dict[str, list[list[str]]] = {}
+    rows: list[list[str]] = []
+    for line in (Path(__file__).parent / "altered_statements.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            rows = kinds.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            rows.append([part.strip() for part in line.split("|")])
+    return kinds
+
+
+STATEMENTS = read_statements()
+MISSED = {"One of the engines failed over the sea.", "The cellar is deeper than the well."}
+"""Altered statements that pass."""
+
+
+@pytest.mark.parametrize("kind", STATEMENTS)
+def test_altered_statements_have_no_support(kind: str) -> None:
+    rows = STATEMENTS[kind]
+    sources = Sources([Document(" ".join(row[0] for row in rows))])
+    pairs = [(row[0], altered) for row in rows for altered in row[2:]]
+    assert len(pairs) == 60
+    passed = {altered for source, altered in pairs if not find_altered(altered, [source])}
+    assert passed <= MISSED
+    supported = {altered for _, altered in pairs if sources.find_support(altered)}
+    assert supported <= MISSED
+
+
+@pytest.mark.parametrize("kind", STATEMENTS)
+def test_statements_in_other_words_are_not_altered(kind: str) -> None:
+    sources = Sources([Document(" ".join(row[0] for row in STATEMENTS[kind]))])
+    for source, same, *_ in STATEMENTS[kind]:
+        assert find_altered(same, [source]) == ()
+        assert sources.find_altered(source) == sources.find_altered(same) == ()
+
+
+ALL = [row[0] for rows in STATEMENTS.values() for row in rows]
+
+
+@given(st.lists(st.sampled_from(ALL), min_size=1, max_size=3, unique=True))
+def test_a_quotation_alters_nothing(chosen: list[str]) -> None:
+    assert all(find_altered(sentence, chosen) == () for sentence in chosen)
+    assert find_altered("; ".join(sentence.rstrip(".") for sentence in chosen), chosen) == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "source", "altered"),
+    [
+        ("The agency rejected the drug.", "The agency did not approve the drug.", ()),
+        ("The agency approved the drug.", "The agency did not approve the drug.", ("not",)),
+        ("It opens in May 1904.", "The hall opens on 3 May 1904.", ()),
+        ("The hall may open in 1904.", "The hall opens in 1904.", ("may",)),
+        ("The pass costs $49 million dollars.", "The pass costs $ 49 million.", ()),
+        ("Pier 7's roof is new.", "Pier 7: Its roof is new.", ()),
+        ("The pool has 12 lanes.", "The pool was built by 40 men.", ()),
+        ("", "The pool was built by 40 men.", ()),
+        ("The pool was built by 40 men.", "", ()),
+    ],
+)
+def test_altered_words_are_named(sentence: str, source: str, altered: tuple[str, ...]) -> None:
+    assert find_altered(sentence, [source]) == altered

@@ -94,7 +94,7 @@ def test_modules_of_the_library_still_parse(module: str) -> None:
     text = (LIBRARY / f"{module}.py").read_text(encoding="utf-8")
     draw = random.Random(module)
     words = [word for word in text.split() if word.isalpha()]
-    for budget in (60, 150, 300, 600, 1_000, 3_000):
+    for budget in (60, 300, 3_000):
         query = " ".join(draw.sample(words, 4))
         result = Compressor(FakeScorer()).compress(query, [text], budget=budget)
         ast.parse(result.text)

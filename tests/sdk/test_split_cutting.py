@@ -58,3 +58,13 @@ def test_no_sentence_and_no_line_is_cut_inside(kind: Kind, length: int) -> None:
 def test_nothing_is_cut_into_shreds() -> None:
     unit = split_units(TABLE)[0]
     assert cut(TABLE, unit, cost=900, room=SMALLEST_PIECE - 1) == [(unit.start, unit.end)]
+
+
+def test_a_list_item_of_running_text_is_cut_between_sentences() -> None:
+    sentences = [f"The lamp of pier {number} burns at night and nobody\n  knows why." for number in range(9)]
+    text = f"- {' '.join(sentences)}"
+    (unit,) = split_units(text)
+    assert unit.kind == "list_item"
+    pieces = [text[slice(*piece)] for piece in cut(text, unit, cost=len(text) // 4, room=40)]
+    assert len(pieces) > 3
+    assert all(piece.endswith("knows why.") for piece in pieces)

@@ -88,6 +88,12 @@ def test_a_listing_is_cut_between_lines() -> None:
     assert all(n.wants for n in nodes)
 
 
+def test_lines_that_break_inside_a_sentence_stay_whole() -> None:
+    lines = ["It assumes a z10 cache", "architecture. It knows no other.", "This is so."]
+    text = f"<p>{'<br>'.join(lines)} So is this.</p>"
+    assert [text[node.start : node.end].strip() for node in read(text)] == [*lines, "So is this."]
+
+
 def test_heads_and_lone_links_are_frames() -> None:
     text = "<h1>A</h1><p><a>Next page</a></p><dl><dt>b</dt><dd>A lamp burns in a harbour.</dd></dl><h2>Z</h2>"
     assert [text[n.start : n.end] for n in read(text) if n.is_frame] == ["A", "Next page", "b"]

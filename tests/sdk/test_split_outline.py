@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor
 from tersely.score import DocumentScores, ScoredInput
+from tersely.split.sentences import split_units
 
 
 class RandomScorer:
@@ -308,3 +309,27 @@ def outlines(draw: st.DrawFn) -> list[Line]:
 @given(outlines(), st.integers(0, 2**20))
 def test_random_outlines_are_kept_with_their_heads(lines: list[Line], seed: int) -> None:
     check_outline(lines, seed)
+
+
+def test_numbered_title_is_not_kept_without_its_paragraph() -> None:
+    sections = [
+        (f"2.{n}. Rule for mole {n}", f"The yard believes that its rope {n} is of its own making.")
+        for n in range(8)
+    ]
+    source = "\n\n".join(line for section in sections for line in section)
+    for seed in range(40):
+        compressor = Compressor(RandomScorer(seed), token_counter=len)
+        kept = compressor.compress("Which?", [source], budget=120 + 8 * seed).text
+        alone = [title for title, text in sections if title in kept and text not in kept]
+        assert not alone, kept
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "needs"),
+    [
+        ("== Summer ==\nNine.\n\n== Winter ==\n=== Monday ===\nIt leaves at eleven.", 4, (2, 3)),
+        ("* Summer\n** Monday: 09:00\n* Winter\n** Monday: 11:00\n** Tuesday: 12:00", 4, (2,)),
+    ],
+)
+def test_signs_say_how_deep_a_heading_or_an_item_is(text: str, unit: int, needs: tuple[int, ...]) -> None:
+    assert split_units(text)[unit].needs == needs

@@ -271,6 +271,9 @@ SLOW: dict[str, Callable[[int], str]] = {
     "rulers": lambda n: "a  b\n-- --\n\n" * n,
     "heads": lambda n: "Desired=\n" * n,
     "columns": lambda n: "NAME   AGE  X\n" * n,
+    "stanzas": lambda n: "a: 1\nb: 2\n\n" * n,
+    "lone stanzas": lambda n: "".join(f"a{k}: 1\nb: 2\n\n" for k in range(n)),
+    "context diffs": lambda n: "*** a\n--- b\n***************\n" * n,
     "a long line": lambda n: "a  b" * n,
     "a long dictionary": lambda n: "x = {\n" + "    'a': 1,\n" * n + "}\n",
 }

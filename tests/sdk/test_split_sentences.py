@@ -53,6 +53,11 @@ ENGLISH = {
     "ellipsis in the middle": ["I thought... well, it does not matter.", "Let us go."],
     "ellipsis at the end": ["The rope began to slip...", "Then it held."],
     "enumerators": ["We follow two steps.", "1. First we measure.", "2. Then we cut."],
+    "numbers of clauses": [
+        '1.9. "Harbour" means all of it.',
+        '1.10. "Pier" means a part.',
+        "§ 8.1. It is old.",
+    ],
     "enumerators in brackets": ["There are two.", "(a) The first is old.", "(b) The second is new."],
     "spaces before the stops": ["The lamp was lit .", "Nobody saw it , as far as we know ."],
     "last one without a stop": ["The first is complete.", "The second has no stop"],

@@ -37,6 +37,12 @@ WHOLE = {
     "ascii table": ("table", "+------+----+\n| year | at |\n+======+====+\n| 1861 | ad |\n+------+----+"),
     "box table": ("table", "┌────┬────┐\n│ a  │ b  │\n├────┼────┤\n│ 1  │ 2  │\n└────┴────┘"),
     "rest table": ("table", "====  =====\nyear  place\n====  =====\n1861  Elm\n1902  Mill\n====  ====="),
+    "stanzas": ("stanza", "Name: mill\nBuilt: 1902\n\nName: tower\nBuilt: 1861\nLamp: new. It\n  is red."),
+    "stanzas of properties": ("stanza", "Id=mill\nState=up\n\nId=tower\nState=down"),
+    "context diff": (
+        "diff",
+        "*** a.txt\n--- a.txt\n***************\n*** 1,2 ****\n  one\n! two\n--- 1,2 ----\n  one\n! three",
+    ),
     "json object": ("json", '{"name": "Harbour. Light.", "built": 1861, "open": null}'),
     "json over lines": ("json", json.dumps({"towers": [{"id": 1}, {"id": 2}], "note": "A. B."}, indent=2)),
     "json with blank lines": ("json", '{\n\n  "a": [1,\n\n2]\n\n}'),
@@ -215,3 +221,22 @@ def test_the_end_of_a_table_is_found(lines: list[str], end: int | None) -> None:
 def test_the_end_of_rows_is_found(lines: list[str], end: int | None) -> None:
     rows = [text for kind, text in list_units("\n".join(lines)) if kind == "row"]
     assert rows == ([] if end is None else ["\n".join(lines[:end])])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["type Order {", "id: ID!", 'total: Int! @deprecated(reason: "use price")', "price: Money!", "}"],
+        ["TASK [Install nginx] ***", 'fatal: [web2]: FAILED! => {"changed": false, "msg": "No. It is not."}'],
+    ],
+)
+def test_lines_with_exclamation_marks_are_no_prose(lines: list[str]) -> None:
+    assert list_units("\n".join(lines)) == [("line", line) for line in lines]
+
+
+def test_a_date_alone_ends_the_sentence_above_it() -> None:
+    text = (
+        "The licence of the old ferry was renewed last year. The harbour office\n"
+        "of Gdansk said that the licence of the small ferry ends finally on the\n2027-03-01."
+    )
+    assert len(list_units(text)) == 2

@@ -21,6 +21,7 @@ from tersely.runtime.workers import Workers
 from tersely.score import encoder as encoder_module
 from tersely.score.encoder import Encoder
 from tersely.score.selector import Selector
+from tersely.split import documents as documents_module
 from tests.sdk import checks
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer, HeldScorer
@@ -199,6 +200,41 @@ def test_errors_of_the_caller_pass_through() -> None:
 def test_a_time_limit_ends_with_its_call() -> None:
     Compressor(FakeScorer()).compress("Which?", ["One. Two."], budget=1, timeout=9)
     assert current_time_limit().seconds is None
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch, characters: int) -> Compressor:
+    """Return a compressor that splits so many characters in no time."""
+    monkeypatch.setattr(documents_module, "_ALWAYS_SPLIT", characters)
+    return Compressor(FakeScorer())
+
+
+def test_a_text_that_is_too_long_for_the_time_is_read_to_the_end_of_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compressor = hurry(monkeypatch, 1000)
+    text = "".join(f"The lamp of pier {number} is green.\n" for number in range(200))
+    result = compressor.compress("Which lamp is green?", [text], budget=50, timeout=1e-6)
+    check_all(result, [Document(text)], compressor.count_tokens, budget=50)
+    assert result.status == "degraded"
+    assert result.text
+    (rest,) = (span for span in result.dropped if span.reason == "unread")
+    assert (rest.start, rest.end) == (text.rindex("\n", 0, 1000) + 1, len(text) - 1)
+    overview = compressor.compress(None, [text], budget=50, timeout=1e-6)
+    assert (overview.status, overview.dropped[-1].reason) == ("degraded", "unread")
+    whole = compressor.compress("Which lamp is green?", [text], timeout=1e-6)
+    assert (whole.status, whole.text) == ("failed_open", text.strip())
+
+
+def test_documents_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compressor = hurry(monkeypatch, 1000)
+    long = "".join(f"The lamp of pier {number} is green.\n" for number in range(99))
+    docs = ["Boats are blue.", long, long, '{"lamps": [' + ", ".join(map(str, range(999))) + "]}"]
+    result = compressor.compress("Which lamp is green?", docs, budget=60, timeout=1e-6)
+    check_all(result, list(map(Document, docs)), compressor.count_tokens, budget=60)
+    read = {span.doc: span.start for span in result.dropped if span.reason == "unread"}
+    assert read.keys() == {1, 2, 3}
+    assert read[1] == read[2] > 300
+    assert read[3] == 0, "half of it would not parse"
 
 
 @settings(max_examples=12, deadline=None)

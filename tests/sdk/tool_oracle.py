@@ -68,23 +68,23 @@ def check_json_lines(source: str, result: str) -> None:
 
 
 def check_paragraphs(source: str, result: str) -> None:
-    """Each line comes with the first line of its record, which is never alone; marks count the others."""
+    """Each line comes with the first line of its record, which is never alone.
+
+    Marks between records count records, and marks in a record count lines.
+    """
     records = [record.split("\n") for record in source.split("\n\n")]
-    expected = [(record[0], line) for record in records for line in record]
-    at, name, is_alone = 0, "", False
-    for line in filter(None, result.split("\n")):
-        if mark := MARK.fullmatch(line):
+    at = 0
+    for part in result.split("\n\n"):
+        if mark := MARK.fullmatch(part):
             at += int(mark[1].replace(",", ""))
             continue
-        assert at < len(expected), "a line too many"
-        head, said = expected[at]
-        assert line == said, f"{line!r} is not {said!r}"
-        assert not (is_alone and line == head), f"nothing is said of {name!r}"
-        name, is_alone = (line, True) if line == head else (name, False)
-        assert name == head, f"{line!r} is of {head!r} and below {name!r}"
+        assert at < len(records), "a record too many"
+        kept = part.split("\n")
+        assert kept[0] == records[at][0], f"{kept[0]!r} is not {records[at][0]!r}"
+        assert any(not MARK.fullmatch(line) for line in kept[1:]), f"nothing is said of {kept[0]!r}"
+        _check_sequence(records[at], kept, lambda said, line: _check_equal(line, said), MARK.fullmatch)
         at += 1
-    assert not is_alone, f"nothing is said of {name!r}"
-    assert at == len(expected), f"{len(expected) - at} lines are missing and not counted"
+    assert at == len(records), f"{len(records) - at} records are missing and not counted"
 
 
 def check_yaml(source: str, result: str) -> None:

@@ -16,6 +16,7 @@ from tersely_agents.agent.retrieval import DocumentIndex
 from tersely_agents.agent.summary import parse_turn
 from tersely_agents.agent.tools import finish_tool, search_tools
 from tersely_agents.levels import LEVELS
+from tests.sdk.fakes import FakeScorer
 from training.agent.card import render_card
 from training.agent.examples import Recipe, hold_out, make_lessons, name_documents, read_hits, read_lessons
 from training.agent.settings import Settings
@@ -156,6 +157,17 @@ def test_level_is_never_above_what_the_text_fills() -> None:
 
 def test_writes_no_notes_shorter_than_every_level() -> None:
     assert write_notes(COMPRESSOR, "Who built it?", {"a": Document("Arno Holt.")}, ["a"]) is None
+
+
+@pytest.mark.parametrize(("longest", "number"), [(700, 2), (1500, 3), (2500, 4), (6000, 5)])
+def test_longer_summaries_have_higher_levels(longest: int, number: int) -> None:
+    text = " ".join(f"Keeper {n} of the red light wrote this line." for n in range(300))
+    notes = write_notes(Compressor(FakeScorer()), "red light", {"a": Document(text)}, [], longest)
+    assert notes is not None
+    low, high = notes.level.characters
+    assert notes.level.number <= number
+    assert number < 3 or notes.level.number == number
+    assert low <= len(notes.text) <= min(high, longest)
 
 
 def test_documents_with_the_same_title_get_different_ids() -> None:

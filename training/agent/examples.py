@@ -22,7 +22,7 @@ from tersely_agents.agent import DocumentIndex
 from tersely_agents.agent.trained import make_agent
 from tersely_agents.chat import Message, Reply, ScriptedChat
 from tersely_agents.levels import LEVELS
-from training.agent.teacher import Notes, write_notes, write_turn
+from training.agent.teacher import LONGEST, Notes, write_notes, write_turn
 from training.agent.trajectories import Search, Trajectory, read_trajectories, shuffle
 from training.run import read_whole_lines, show_progress
 from training.summarizer.examples import Lesson
@@ -48,6 +48,9 @@ class Recipe:
     """Maximum number of runs; None for all."""
     search_tokens: int = 200
     """Maximum number of tokens that a search shows, all documents together."""
+    summary_characters: int = LONGEST
+    """Maximum number of characters of a summary. With 6000, and more tokens of a search, turns have all five
+    levels."""
     seed: int = 13
 
 
@@ -73,7 +76,7 @@ def make_lessons(recipe: Recipe, compressor: Compressor, file: Path, data: Path)
             draw = random.Random(f"{recipe.seed} {trajectory.question}")
             beside = [*draw.sample(passages, recipe.others)]
             beside += [as_document(search) for search in draw.sample(searches, recipe.others // 2)]
-            turns = _take_turns(trajectory, beside, recipe.search_tokens, compressor, draw)
+            turns = _take_turns(trajectory, beside, recipe, compressor, draw)
             lessons = [
                 Lesson(f"{number}-{n}", "traj_fireact", messages, text)
                 for n, (messages, text) in enumerate(turns)
@@ -92,7 +95,7 @@ def read_lessons(file: Path) -> list[list[Lesson]]:
 def _take_turns(
     trajectory: Trajectory,
     beside: Sequence[Document],
-    tokens: int,
+    recipe: Recipe,
     compressor: Compressor,
     draw: random.Random,
 ) -> list[tuple[list[dict[str, str]], str]]:
@@ -100,7 +103,8 @@ def _take_turns(
     documents = name_documents([*own, *beside], draw)
     ids = list(documents)[: len(own)]
     mixed = draw.sample(list(documents.items()), len(documents))
-    agent = make_agent(ScriptedChat(()), DocumentIndex(dict(mixed)), compressor, tokens, strict=True)
+    index = DocumentIndex(dict(mixed))
+    agent = make_agent(ScriptedChat(()), index, compressor, recipe.search_tokens, strict=True)
     state, notes = agent.start(trajectory.question), Notes(LEVELS[0], {})
     thoughts = [*(search.thought for search in trajectory.searches), trajectory.thought]
     turns: list[tuple[list[dict[str, str]], str]] = []
@@ -111,7 +115,8 @@ def _take_turns(
                 return []
             known = {docid: Document(text, documents[docid].title) for docid, text in notes.entries.items()}
             material = {**known, **{docid: d for docid, d in found.items() if docid not in known}}
-            written = write_notes(compressor, trajectory.question, material, ids[:number])
+            longest = recipe.summary_characters
+            written = write_notes(compressor, trajectory.question, material, ids[:number], longest)
             if written is None:
                 return []
             notes = written

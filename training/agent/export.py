@@ -13,11 +13,17 @@ from tersely_agents.agent.trained import describe_prompts
 from training.agent.card import render_card
 from training.agent.examples import hold_out, read_lessons
 from training.agent.settings import Settings
+from training.agent.teacher import LONGEST
 from training.settings import read_settings
 from training.summarizer.export import read_arguments, write_artifact
 
 MAX_TOKENS = 512
-"""Tokens of a turn. The longest training turn has 380; the grammar lets a model write more."""
+"""Tokens of a turn with a summary of `LONGEST` characters. The longest training turn has 380; the grammar
+lets a model write more."""
+_TOKEN_CHARACTERS = 3
+"""Low estimate of the characters in a token."""
+_PROMPT_TOKENS = 1024
+"""Tokens of a prompt besides what it shows: instructions, tools and the question."""
 REPLIES = 3
 """Turns that the parity check compares."""
 
@@ -36,14 +42,23 @@ def export_agent(
         "data": dict(Counter(lesson.source for turns in runs for lesson in turns)),
         "questions": len(runs),
     }
+    longer = max(0, settings.data.summary_characters - LONGEST)
+    max_tokens = MAX_TOKENS + longer // _TOKEN_CHARACTERS
     values = {
         "kind": "agent",
         "prompts": describe_prompts(),
         "search_tokens": settings.data.search_tokens,
-        "max_tokens": MAX_TOKENS,
+        "max_tokens": max_tokens,
+        "context": count_context(settings.data.search_tokens, max_tokens),
     }
     heldout = hold_out(runs, settings.training.heldout)[:REPLIES]
     return write_artifact(run, target, settings.adapter, values, facts, heldout, render_card, base)
+
+
+def count_context(search_tokens: int, max_tokens: int) -> int:
+    """Return the most tokens of a prompt with its reply: a prompt shows the last summary, and a page of twice
+    as many tokens as a search."""
+    return _PROMPT_TOKENS + 2 * search_tokens + 2 * max_tokens
 
 
 def main() -> None:

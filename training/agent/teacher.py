@@ -9,9 +9,11 @@ from tersely import Compressor, Document
 from tersely_agents.levels import LEVELS, Level, choose_level_for
 
 LONGEST = 700
-"""Characters of a summary, so that a small model learns from many turns."""
+"""Characters of a summary, so that a small model learns from many turns: levels 1 and 2."""
 _BUDGETS = (None, 40, 60, 90, 120, 160)
 """Token budgets to try until the summary has the length of its level; None is the model's threshold."""
+_FILLED = 0.3
+"""Tokens per character of a level's lower bound that a long summary gets, a fifth more than it needs."""
 
 
 def write_turn(think: str, level: Level, summary: str, tool: str, arguments: Mapping[str, str]) -> str:
@@ -37,16 +39,24 @@ class Notes:
 
 
 def write_notes(
-    compressor: Compressor, question: str, material: Mapping[str, Document], needed: Collection[str]
+    compressor: Compressor,
+    question: str,
+    material: Mapping[str, Document],
+    needed: Collection[str],
+    longest: int = LONGEST,
 ) -> Notes | None:
     """Summarise the material for the question with the compressor; return None if no summary has the right
     length.
 
     Documents in `needed` are kept whole, because they led to the answer. The best score determines the level,
-    unless the kept text is too short for it; then it is a lower one.
+    unless the kept text is too short for it; then it is a lower one. longest: characters of a summary. The
+    levels 3 to 5 are filled if it allows them.
     """
     documents = list(material.values())
-    for budget in _BUDGETS:
+    scores = [span.score for span in compressor.compress(question, documents).kept]
+    long = [level.characters[0] for level in LEVELS[2 : choose_level_for(scores).number]]
+    filled = [round(_FILLED * least) for least in long[::-1] if least < longest]
+    for budget in (*filled, *_BUDGETS):
         result = compressor.compress(question, documents, budget=budget)
         kept = {document.source: document.text for document in result.documents}
         entries = {
@@ -57,7 +67,7 @@ def write_notes(
         notes = Notes(LEVELS[0], entries)
         level = choose_level(choose_level_for(span.score for span in result.kept), len(notes.text))
         low, high = level.characters
-        if low <= len(notes.text) <= min(high, LONGEST):
+        if low <= len(notes.text) <= min(high, longest):
             return Notes(level, entries)
     return None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from training.rl.replications import effcomp, evolving, recon, supo, ziprl
+from training.rl.replications import effcomp, effcomp_appendix, evolving, recon, supo, ziprl
 from training.rl.replications.claim import Claim, Row
 from training.rl.replications.results import Results, read_results, render_claim, verdicts, write_results
 from training.run import show_progress, write_text
@@ -23,12 +23,16 @@ CLAIMS: Mapping[str, Claim] = {
     claim.name: claim
     for claim in (
         effcomp.RQ4,
-        effcomp.D8,
+        effcomp_appendix.D8,
+        effcomp_appendix.D10,
+        effcomp_appendix.D11,
         recon.SUMMARIES,
         supo.OVERLONG_MASK,
         supo.WINDOW,
         supo.MORE_RESETS,
+        supo.SUMMARY_TOKENS,
         ziprl.HRR,
+        ziprl.PARTS,
         evolving.TWO_BY_THREE,
         evolving.ZERO_VARIANCE,
     )

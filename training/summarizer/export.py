@@ -155,7 +155,8 @@ def measure_parity(
             example = encode(lesson, tokenizer)
             written = tokenizer.encode(reply, add_special_tokens=False)
             ids = torch.tensor([[*example.system, *example.prompt, *written]])
-            best = model(input_ids=ids).logits[0, -len(written) - 1 : -1].argmax(-1).tolist()
+            with torch.inference_mode():
+                best = model(input_ids=ids).logits[0, -len(written) - 1 : -1].argmax(-1).tolist()
             same += sum(a == b for a, b in zip(best, written, strict=True))
             count += len(written)
     return {"agreement": round(same / max(1, count), 4), "tokens": count, "replies": len(lessons)}

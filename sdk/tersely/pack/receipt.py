@@ -35,6 +35,9 @@ def write_receipt(
             reason = _reason_dropped(at, unit, scored, selection, cut_and_kept)
             dropped.append(_span(unit, unit_scores[at], reason))
             recall_met = recall_met and not _breaks_promise(at, unit, scored, reason)
+    if split.unread:
+        dropped += [_span(unit, 0.0, "unread") for unit in split.unread]
+        dropped.sort(key=lambda span: (span.doc, span.start))
     status: Status = "unchanged"
     why: str | None = "nothing was scored too low"
     if dropped or list(selection.sequence) != sorted(selection.sequence):
@@ -69,6 +72,7 @@ def keep_everything(
     split: Split, status: Status, reason: str, model: str, *, promises_recall: bool
 ) -> Compression:
     """Return all documents as they are, unscored, without timings. `split` has no pieces."""
+    split = split.join_unread()
     everything = range(len(split.documents))
     renderer = Renderer(split, len, everything, marks_everywhere=False)
     rendered = renderer.render(frozenset(range(len(split.units))))

@@ -39,9 +39,9 @@ class RenderedDocument(NamedTuple):
 
     text: str
     citations: tuple[Citation, ...]
-    """The source of each part of `text`, in order. The document has the index 0."""
+    """The source of each part of `text`, in order. Each gives the document the index 0."""
     marks: tuple[Mark, ...]
-    """Each mark in `text`. The document has the index 0."""
+    """Each mark in `text`. It gives the document the index 0."""
 
 
 class Rendered(NamedTuple):
@@ -85,7 +85,7 @@ class Renderer:
         return grouped
 
     def complete(self, kept: frozenset[int]) -> frozenset[int]:
-        """Return the positions, and those of any run of units that is shorter than its mark."""
+        """Return the positions, and those of each run of dropped units that is shorter than its mark."""
         if not any(self._has_series):
             return kept
         split, completed = self._split, set(kept)

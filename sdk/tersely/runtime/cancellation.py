@@ -1,7 +1,7 @@
 """Stop the work on a request if it was cancelled or its time is up.
 
-Python cannot stop a thread. So the caller leaves a `Cancellation` or a `TimeLimit` in the context of the
-work, which checks them between two steps.
+Python cannot stop a thread. So the caller puts a `Cancellation` or a `TimeLimit` into the context of the
+work, and the work checks it between two steps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _GRACE = 0.1
-"""Share of the time in which work may end its step before it is left alone."""
+"""Share of the time that is reserved for finishing a step, before the caller stops waiting."""
 
 
 class WorkCancelledError(BaseException):
@@ -27,13 +27,13 @@ class WorkCancelledError(BaseException):
 
 
 class TimeIsUpError(Exception):
-    """The time limit of a request was up before there was anything to go on with."""
+    """The time limit of a request was up before there was any result to continue with."""
 
 
 class Cancellation:
     """Tells the threads that work on a request to stop. They raise `WorkCancelledError`.
 
-    `outer` is the cancellation of a request that this one is a part of.
+    `outer` is the cancellation of a larger request that contains this one.
     """
 
     def __init__(self, outer: Cancellation | None = None) -> None:
@@ -44,7 +44,7 @@ class Cancellation:
         self._event.set()
 
     def check(self) -> None:
-        """Raises WorkCancelledError after `cancel`."""
+        """Raise WorkCancelledError if `cancel` was called."""
         if self._event.is_set():
             raise WorkCancelledError
         if self._outer is not None:
@@ -57,7 +57,7 @@ class TimeLimit:
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
         self.was_reached = False
-        """Whether work was left undone."""
+        """Whether the time was up before all work was done."""
         self._end = self._stop = math.inf
         if seconds is not None:
             self._end = time.monotonic() + seconds
@@ -65,17 +65,17 @@ class TimeLimit:
 
     @property
     def remaining(self) -> float:
-        """Seconds until the work is left alone; at least 0.0."""
+        """Seconds until the caller stops waiting for the work; at least 0.0."""
         return max(0.0, self._end - time.monotonic())
 
     def reserve(self, seconds: float) -> None:
-        """Stop this much earlier, because something comes after the work."""
+        """Stop this many seconds earlier, to leave time for what follows the work."""
         self._end -= seconds
         if self.seconds is not None:
             self._stop = self._end - _GRACE * self.remaining
 
     def is_up(self, step: float = 0.0) -> bool:
-        """Whether to stop, because another step of so many seconds would end too late.
+        """Return whether to stop, because another step of `step` seconds would end too late.
 
         Callers that see True stop early, and `was_reached` records it.
         """
@@ -84,7 +84,7 @@ class TimeLimit:
         return self.was_reached
 
     def check(self) -> None:
-        """Raises TimeIsUpError if the time is up: for work that is useless when half done."""
+        """Raise TimeIsUpError if the time is up. Use this for work that is useless when half done."""
         if self.is_up():
             raise TimeIsUpError(f"the time limit of {self.seconds} s was up before the model had any scores")
 
@@ -107,7 +107,7 @@ def current_time_limit() -> TimeLimit:
 
 @contextmanager
 def cancellable() -> Generator[Cancellation]:
-    """Set a new cancellation for all work that starts inside the block, with a copy of its context."""
+    """Set a new cancellation for the block, and for work that starts there with a copy of its context."""
     cancellation = Cancellation(_current.get())
     token = _current.set(cancellation)
     try:
@@ -118,7 +118,10 @@ def cancellable() -> Generator[Cancellation]:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Generator[TimeLimit]:
-    """Set a new time limit for all work inside the block; None for no limit."""
+    """Set a new time limit for all work inside the block; None keeps the limit around it."""
+    around = _current_limit.get()
+    if around.seconds is not None:
+        seconds = around.remaining if seconds is None else min(seconds, around.remaining)
     limit = TimeLimit(seconds)
     token = _current_limit.set(limit)
     try:
@@ -131,7 +134,7 @@ async def run_cancellable(
     work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Result:
     """Run `work` on a worker thread. If the task is cancelled, so is the work."""
-    import asyncio  # half of the time of `import tersely`; callers that await have it already
+    import asyncio  # would take half of the time of `import tersely`; callers that await have imported it
 
     with cancellable() as cancellation:
         try:
@@ -142,14 +145,14 @@ async def run_cancellable(
 
 
 def run_in_time(work: Callable[[], Result]) -> Result:
-    """Run `work`. If it is not done when the time is up, cancel it and let its thread end alone.
+    """Run `work`. If it is not done when the time is up, cancel it and do not wait for its thread.
 
-    Raises TimeIsUpError then, and otherwise what `work` raises.
+    In that case, raise TimeIsUpError. Otherwise raise what `work` raises.
     """
     limit = current_time_limit()
     if limit.seconds is None:
         return work()
-    from concurrent.futures import Future, wait  # `import tersely` need not wait for it
+    from concurrent.futures import Future, wait  # imported here, because `import tersely` does not need it
 
     future: Future[Result] = Future()
 
@@ -161,7 +164,7 @@ def run_in_time(work: Callable[[], Result]) -> Result:
 
     with cancellable() as cancellation:
         context = contextvars.copy_context()
-        # A daemon, because a model that hangs must not keep the process from its end.
+        # A daemon, because a model that hangs must not keep the process from ending.
         threading.Thread(target=context.run, args=(run,), name="tersely-limited", daemon=True).start()
         try:
             wait([future], limit.remaining)

@@ -54,13 +54,18 @@ def score(
 
     Raises ScoringError if the model fails and there is no limit.
     """
+    time = current_time_limit()
     if query is None:
-        return Scored(score_by_coverage(split, options), COVERAGE)
+        scores = score_by_coverage(split, options)
+        failure = (
+            f"the time limit of {time.seconds:g} s was too short to read everything" if split.unread else None
+        )
+        return Scored(scores, COVERAGE, failure=failure)
     try:
         scores, warnings = run_in_time(lambda: score_by_model(scorer, reranker, query, split, options))
         failure = None
-        if current_time_limit().was_reached:
-            failure = f"the time limit of {options.timeout} s was up before the model had read everything"
+        if time.was_reached:
+            failure = f"the time limit of {time.seconds} s was up before the model had read everything"
     except (ScoringError, TimeIsUpError) as error:
         scores, warnings, failure = None, (), str(error)
     if failure is not None:

@@ -22,6 +22,7 @@ from tersely.split.numbered import read_numbered
 from tersely.split.roff import open_roff
 from tersely.split.sections import open_settings
 from tersely.split.sentences import split_units
+from tersely.split.stanzas import open_stanzas
 from tersely.split.tables import open_rows, open_table
 from tersely.split.xml_tree import open_xml
 from tersely.split.yaml import open_yaml
@@ -36,10 +37,12 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "roff": open_roff,
     "row": open_rows,
     "settings": open_settings,
+    "stanza": open_stanzas,
     "table": open_table,
     "xml": open_xml,
     "yaml": open_yaml,
 }
+_TABLES = ("row", "table", "stanza")
 _DEEPEST = 8
 """Most levels of nested texts that are opened. A file in a fence is one level."""
 _FEWEST = {"json": 2, "line": 4, "log": 2}
@@ -63,8 +66,9 @@ def arrange(
         depth: how many texts this one is nested in; a file in a fence is nested in one.
     """
     arranged: list[Unit] = []
-    places: list[int] = []
-    """Position of each unit, or of its first part."""
+    places: list[Sequence[int]] = []
+    """Positions that stand for each unit where another one needs it: its own, or that of its first part. Of a
+    table, these are the first row and what the row needs, because the names of columns alone say nothing."""
     is_log = sum(unit.kind == "log" for unit in units) * 2 >= max(4, len(units))
 
     def kind_of(entry: tuple[int, Unit]) -> str:
@@ -75,12 +79,15 @@ def arrange(
         members = list(group)
         series = Series(flows=kind == "log") if len(members) >= _FEWEST.get(kind, sys.maxsize) else None
         for parent, unit in members:
-            places.append(len(arranged))
+            place = [len(arranged)]
             parts: Sequence[Unit] = ()
             if unit.kind == "numbered" and depth < _DEEPEST:
                 parts = _open_numbered(text, unit, is_large, sizes, len(arranged), depth)
             elif unit.kind == "row" or (unit.atomic and is_large(unit)):
                 parts = _open(text, unit, series, len(arranged), sizes, depth)
+            if unit.kind in _TABLES and (row := next((p for p in parts if p.is_content), None)):
+                place = [*row.needs, place[0] + parts.index(row)]
+            places.append(place)
             for part in parts or (_link(text, unit, series, kind),):
                 arranged.append(
                     Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, part.link)
@@ -98,11 +105,11 @@ def _link(text: str, unit: Unit, series: Series | None, kind: str) -> Unit:
     return replace(unit, link=Link(series, 1, (), is_frame=False, shape=shape))
 
 
-def _add_heads(unit: Unit, heads: Link | None, places: Sequence[int]) -> Unit:
+def _add_heads(unit: Unit, heads: Link | None, places: Sequence[Sequence[int]]) -> Unit:
     """Return a part of a unit, with the unit's heads added to what it needs."""
     if heads is None or unit.is_markup:
         return unit
-    needs = tuple(places[need] for need in heads.needs)
+    needs = tuple(sorted({place for need in heads.needs for place in places[need]}))
     if unit.link is None:
         return replace(unit, link=Link(None, 1, needs, heads.is_frame))
     needs = tuple(sorted({*unit.link.needs, *needs}))

@@ -1,40 +1,45 @@
 """Cut units that are too large for a limit into pieces, which are scored and chosen one by one.
 
-A block of several lines is cut between them. A line is never cut inside, with two exceptions: running text
-without the end of a sentence is cut between words, and so is a unit that is all there is. A piece is about as
-long as a sentence, so that the selector can tell those that matter from the others.
+A block of several lines is cut between lines, and a list item of running text between sentences. A line is
+cut only in two cases, and then between words: if it is running text without the end of a sentence, or if the
+documents hold nothing else. A piece is about as long as a sentence. So the selector can tell pieces that
+matter from pieces that do not.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tersely.split.lines import find_lines, strip
+from tersely.split.prose import is_prose
+from tersely.split.sentence_starts import find_sentence_starts
 from tersely.units import Unit
 
 LONGEST_SENTENCE = 1000
-"""Most code points of a sentence, which is never cut. A longer "sentence" is text without punctuation."""
+"""A sentence of at most this many code points is never cut. A longer one is text without punctuation."""
 
 SMALLEST_PIECE = 8
-"""Fewest tokens of room. With less, a unit is dropped, because shreds of it would mislead."""
+"""With room for fewer tokens, a unit is dropped instead of cut, because tiny pieces would mislead."""
 
 PIECE = 240
-"""Most code points of a piece, unless a single line has more."""
+"""Largest size of a piece in code points. Only a single line may have more."""
 _MARGIN = 0.8
-"""Share of the room that a piece may fill by estimate. Tokens are not spread evenly over a unit."""
+"""Share of the room that a piece may fill by estimate, because tokens are not spread evenly over a unit."""
 _LONG_WORD = 40
 _WORD = re.compile(r"\S+")
+_SPACE = re.compile(r"\s")
 
 
 def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) -> list[tuple[int, int]]:
-    """Return the pieces of a unit, in order; together they hold every code point of it that is not blank.
+    """Return the pieces of a unit, in order. Together they hold all of its text that is not white space.
 
     A unit that must not be cut is returned whole.
 
     Args:
         cost: tokens of the unit.
-        room: most tokens of a piece. Only one that cannot be divided, such as a single line, has more.
+        room: largest number of tokens of a piece. A piece may have more only if it cannot be divided.
         is_alone: whether there is no other unit. A line is then cut between words.
     """
     size = unit.end - unit.start
@@ -42,14 +47,26 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
     if room < SMALLEST_PIECE:
         return [(unit.start, unit.end)]
     is_endless = unit.kind == "sentence" and size > LONGEST_SENTENCE
-    seams = list(find_lines(text, unit.start, unit.end)) if unit.atomic else [(unit.start, unit.end)]
+    seams = _find_seams(text, unit)
     if is_endless or (is_alone and unit.atomic and len(seams) == 1):
         seams = [part for seam in seams for part in _cut_words(text, *seam, target)]
     return list(_join(text, seams, target))
 
 
+def _find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
+    """Return the ranges that a unit may be cut into: lines, or the sentences of a list item."""
+    if not unit.atomic:
+        return [(unit.start, unit.end)]
+    item = text[unit.start : unit.end]
+    if unit.kind == "list_item" and is_prose(" ".join(item.split())):
+        starts = find_sentence_starts(_SPACE.sub(" ", item))
+        if starts:
+            return list(pairwise([unit.start, *(unit.start + start for start in starts), unit.end]))
+    return list(find_lines(text, unit.start, unit.end))
+
+
 def _join(text: str, seams: list[tuple[int, int]], target: int) -> Iterator[tuple[int, int]]:
-    """Yield runs of neighbouring ranges of at most `target` code points, or of a single range."""
+    """Join neighbouring ranges into pieces of at most `target` code points. A longer range stays alone."""
     start = end = -1
     for seam in seams:
         span = strip(text, *seam)

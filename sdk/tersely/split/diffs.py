@@ -1,4 +1,4 @@
-"""Diffs: the changes of files, in hunks that say how many lines they have."""
+"""Diffs: unified diffs, whose hunks say how many lines they have, and context diffs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ _HEADER = re.compile(
     r"diff |index |--- |\+\+\+ |new file|deleted file|similarity |dissimilarity |rename |copy |old mode"
     r"|new mode|Binary files |Index: |={20,}"
 )
+_CONTEXT_FILE = re.compile(r"\*\*\* \S[^\n]*\n--- \S[^\n]*\n\*{15}")
+_CONTEXT_HUNK = re.compile(r"\*{15}")
+_SIDE = re.compile(r"(?:\*\*\*|---) \d+(?:,\d+)? (?:\*\*\*\*|----)\s*$")
+_CONTEXT_LINE = re.compile(
+    rf"{_CONTEXT_HUNK.pattern}|{_SIDE.pattern}|[ !+-] |--- \S|[ !+-]?$|diff |Index: |={{20,}}|\\ "
+)
 _STEP = 240
-"""Code points of a part of a hunk that is too large to be kept whole."""
+"""Largest part of a hunk that is too large to be kept whole, in code points."""
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
@@ -37,7 +43,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
 
 
 def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
-    """Return the index after a hunk with so many lines of the old and of the new file."""
+    """Return the index after a hunk that has `old` lines of the old file and `new` lines of the new one."""
     while index < len(lines) and (old > 0 or new > 0):
         sign = lines.texts[index][:1]
         if sign not in ("", " ", "+", "-", "\\"):
@@ -50,11 +56,24 @@ def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
     return index
 
 
+def _find_context_end(lines: Lines, index: int) -> int:
+    """Return the index after a context diff. Its files have hunks; its hunks have two sides with lines."""
+    end = index + 1
+    while end < len(lines) and (
+        _CONTEXT_LINE.match(lines.texts[end]) or _CONTEXT_FILE.match(lines.text, lines.starts[end])
+    ):
+        end += 1
+    return end
+
+
+CONTEXT_DIFF = Format("diff", _CONTEXT_FILE, _find_context_end)
 DIFF = Format("diff", re.compile(r"diff --git |Index: |--- \S"), _find_end)
 
 
 def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the tree of a diff: files, in them hunks. Large hunks are cut between lines."""
+    """Return the tree of a diff: files with hunks. Large hunks are cut between lines."""
+    if _CONTEXT_FILE.match(text, start):
+        return _open_context(text, start, end, sizes)
     files: list[Node] = []
     in_header = False
     for left, right in find_lines(text, start, end):
@@ -78,7 +97,8 @@ def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
                     hunk.children, hunk.series = steps, Series()
     if len(files) == 1:
         (file,) = files
-        inside = file if len(file.children) > 1 else file.children[0] if file.children else file
+        hunk = file.children[0] if len(file.children) == 1 else None
+        inside = hunk if hunk and hunk.children else file
         return Node(start, end, inside.children, inside.series)
     return Node(start, end, files, Series())
 
@@ -86,3 +106,27 @@ def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 def _begins_file(text: str, left: int, right: int) -> bool:
     """Whether `text[left:right]` is `--- file` with `+++ file` below it."""
     return text.startswith("--- ", left) and text[right : right + 6].lstrip("\r\n").startswith("+++ ")
+
+
+def _open_context(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the tree of a context diff: files with hunks. Large hunks are opened into two sides."""
+    files: list[Node] = []
+    for left, right in find_lines(text, start, end):
+        if _CONTEXT_FILE.match(text, left):
+            files.append(Node(left, right, series=Series()))
+        file = files[-1]
+        hunks = file.children
+        if _CONTEXT_HUNK.match(text, left, right):
+            hunks.append(Node(left, right, series=Series()))
+        elif hunks and _SIDE.match(text, left, right):
+            hunks[-1].children.append(Node(left, right, series=Series()))
+        for node in (file, *hunks[-1:], *(hunks[-1].children[-1:] if hunks else ())):
+            node.end = right
+    for hunk in (hunk for file in files for hunk in file.children):
+        if hunk.end - hunk.start <= sizes.whole:
+            hunk.children = []
+        for side in hunk.children:
+            side.children = join_lines(
+                list(find_lines(text, side.start, side.end))[1:], min(_STEP, sizes.part)
+            )
+    return Node(start, end, files, Series())

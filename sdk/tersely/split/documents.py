@@ -10,29 +10,36 @@ from typing import NamedTuple
 
 from tersely.options import LEVEL_CHARACTERS, CompressionOptions
 from tersely.prepared import PreparedDocument
+from tersely.runtime.cancellation import current_time_limit
 from tersely.split.arrange import arrange
 from tersely.split.cutting import PIECE, cut
-from tersely.split.lines import line_start
+from tersely.split.lines import line_start, strip
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tersely.types import Document, Status
 from tersely.units import Unit
 
 LARGEST_BLOCK = 1200
-"""Code points up to which a block stays whole, if it fits into the limit."""
+"""A block of at most this many code points stays whole if it fits into the limit."""
 LARGEST_BLOCK_AT_A_LEVEL = LEVEL_CHARACTERS[1][1]
-"""The same if a level of detail is given."""
+"""The same bound for requests with a level of detail."""
 ROOMY = 0.75
 """If the limit is at least this share of the input, blocks that fit into the limit stay whole."""
 SMALLEST_RECORD = 40
 """A record of at most this many code points is not opened further, however small the limit is."""
 LARGEST_FUNCTION = 2000
-"""Code points up to which a function stays whole."""
+"""A function of at most this many code points stays whole."""
 CHARACTERS_PER_TOKEN = 4
-"""The approximate value for English prose. Used if costs are code points instead of tokens."""
+"""Approximate value for English prose. It is used if costs are code points instead of tokens."""
 BETWEEN_DOCUMENTS = "\n\n"
+_SPLIT_SPEED = 400_000
+"""Speed of splitting, matching and writing together, on a slow or busy core, in code points per second."""
+_COUNT_SPEED = 4_000_000
+"""Speed of counting tokens, in code points per second."""
+_ALWAYS_SPLIT = 200_000
+"""Code points that are split however short the time limit is."""
 _WITH_FIRST_LINE = ("list_item", "log")
-"""Kinds of units that are read under their first line."""
+"""Kinds of units whose pieces need the first line of the unit."""
 
 
 class Bypass(NamedTuple):
@@ -50,7 +57,7 @@ class Split:
     units: Sequence[Unit]
     """All units, by document and place."""
     offsets: Sequence[int]
-    """Position of the first unit of each document, and after them the number of units."""
+    """Position of the first unit of each document, followed by the number of all units."""
     title_costs: Sequence[int]
     """Cost of each document's title line."""
     costs_in_tokens: bool
@@ -61,10 +68,24 @@ class Split:
     """Largest number of tokens of the text; `tokens_before` if the options set no limit."""
     bypass: Bypass | None = None
     """Set if everything is kept without scores. The units are then whole."""
+    unread: Sequence[Unit] = ()
+    """The ends of documents that there was no time to split. No other unit overlaps them."""
 
     def positions(self, doc: int) -> range:
         """Return the positions of a document's units."""
         return range(self.offsets[doc], self.offsets[doc + 1])
+
+    def join_unread(self) -> Split:
+        """Return a copy that has the unread ends of documents among its units."""
+        if not self.unread:
+            return self
+        rests = {unit.doc: [unit] for unit in self.unread}
+        units: list[Unit] = []
+        offsets = [0]
+        for doc in range(len(self.documents)):
+            units += [*(self.units[at] for at in self.positions(doc)), *rests.get(doc, ())]
+            offsets.append(len(units))
+        return replace(self, units=units, offsets=offsets, unread=())
 
     def text(self, unit: Unit) -> str:
         """Return the text of a unit."""
@@ -79,19 +100,29 @@ class Split:
 def split(documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]) -> Split:
     """Split documents into units that know their cost and what they depend on.
 
-    Structure that is too large to be kept whole is opened into its records. A unit is cut into pieces if it
-    exceeds the level of detail, or if it and its document's title exceed the limit.
+    A block that is too large to be kept whole is opened: divided into its records. A unit is cut into pieces
+    if it exceeds the level of detail, or if it and its document's title exceed the limit.
 
     Args:
         count: returns the tokens of a text.
     """
+    ends = _find_ends(documents)
     whole = [
-        document.preparation.units if isinstance(document, PreparedDocument) else split_units(document.text)
-        for document in documents
+        document.preparation.units
+        if isinstance(document, PreparedDocument)
+        else split_units(document.text[:end] if end < len(document.text) else document.text)
+        for document, end in zip(documents, ends, strict=True)
     ]
-    tokens_before = count(_join_whole(documents, whole))
+    rests = [
+        [Unit(*rest, "line", True, doc, len(own))]
+        if (rest := strip(document.text, end, len(document.text)))
+        else []
+        for doc, (document, end, own) in enumerate(zip(documents, ends, whole, strict=True))
+    ]
+    everything = [[*own, *rest] for own, rest in zip(whole, rests, strict=True)]
+    tokens_before = count(_join_whole(documents, everything))
     limit = options.limit(tokens_before)
-    bypass = _find_bypass(options, sum(map(bool, whole)), tokens_before, limit)
+    bypass = _find_bypass(options, sum(map(bool, everything)), tokens_before, limit)
     costs_in_tokens = options.is_limited and bypass is None
     measure = count if costs_in_tokens else len
     titles = [measure(title_line(document)) for document in documents]
@@ -102,12 +133,13 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
             [Unit(u.start, u.end, u.kind, u.atomic, doc, n) for n, u in enumerate(units)]
             for doc, units in enumerate(whole)
         )
+    unread = [unit for rest in rests for unit in rest]
     units: list[Unit] = []
     offsets = [0]
     for own in parts:
         units += own
         offsets.append(len(units))
-    return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass)
+    return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass, unread)
 
 
 def choose_documents(relevance: Sequence[float], among: Sequence[int], count: int | None) -> list[int]:
@@ -121,6 +153,31 @@ def choose_documents(relevance: Sequence[float], among: Sequence[int], count: in
 def title_line(document: Document) -> str:
     """Return the line that shows a document's title, with its line break; "" without a title."""
     return f"{document.title}\n" if document.title and not document.title.isspace() else ""
+
+
+def _find_ends(documents: Sequence[Document]) -> list[int]:
+    """Return how far each document is split: to its end, unless the time limit is too short for that.
+
+    In that case the documents share the time equally. Longer documents get what shorter ones do not need. A
+    document that needs more than its share is cut off between two lines. But a text that begins with a
+    bracket is split whole or not at all, because half of it would not parse.
+    """
+    ends = [len(document.text) for document in documents]
+    sizes = [0 if isinstance(document, PreparedDocument) else len(document.text) for document in documents]
+    time = current_time_limit()
+    if time.seconds is None:
+        return ends
+    left = max(_ALWAYS_SPLIT, int((time.remaining - sum(ends) / _COUNT_SPEED) * _SPLIT_SPEED))
+    if sum(sizes) <= left:
+        return ends
+    time.was_reached = True
+    for place, doc in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        share = left // (len(sizes) - place)
+        if sizes[doc] > share:
+            text = documents[doc].text
+            ends[doc] = 0 if text.lstrip()[:1] in "{[<" else text.rfind("\n", 0, share) + 1
+        left -= min(sizes[doc], ends[doc])
+    return ends
 
 
 def _join_whole(documents: Sequence[Document], whole: Sequence[Sequence[Unit]]) -> str:
@@ -158,7 +215,7 @@ def _divide(
     tokens_before: int,
     limit: int,
 ) -> Iterator[list[Unit]]:
-    """Yield the units of each document, opened, linked and cut so that they fit the options."""
+    """Yield the units of each document, after blocks are opened, heads are linked and large units are cut."""
     largest = LARGEST_BLOCK if options.level is None else LARGEST_BLOCK_AT_A_LEVEL
     is_limited = options.is_limited
     if is_limited and options.level is None and limit >= ROOMY * tokens_before:
@@ -197,7 +254,8 @@ def _divide(
 def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool) -> list[Unit]:
     """Return the unit with its cost, or its pieces if it exceeds `room` and may be cut."""
     cost = measure(text[unit.start : unit.end])
-    pieces = [] if cost <= room or unit.series is not None else cut(text, unit, cost, room, is_alone=is_alone)
+    is_whole = cost <= room or unit.series is not None or not unit.is_content
+    pieces = [] if is_whole else cut(text, unit, cost, room, is_alone=is_alone)
     if len(pieces) < 2:
         return [unit.at_cost(cost)]
     return [

@@ -47,6 +47,7 @@ _TAKES = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "
 """Elements with the text that another one is read under."""
 _LABELS = frozenset({"li", *_TAKES})
 """Elements with text that is not cut unless it is long."""
+_SENTENCE_END = re.compile(r"[.!?:;][\"'”’»)\]]*\s*\Z")
 _MOST_HEADS = 8
 _MOST_FIGURES = 4
 """Figures inside each other that come with their captions."""
@@ -80,6 +81,8 @@ class _Reader:
         self._words = Words()
         self._links = 0
         self._in_pre = False
+        self._is_unfinished = False
+        """Whether the last block is a line that goes on in the next one, and is therefore not cut."""
         self._heading = ""
         """The heading that is open."""
         self._headings: list[tuple[str, list[Node]]] = []
@@ -123,7 +126,7 @@ class _Reader:
             position = self._closings.find_balanced(name, position) or position
         breaks = bool(name) and not _INLINE.fullmatch(name)
         if breaks:
-            self._close_block(name if tag[1] else "")
+            self._close_block(name if tag[1] or name == "br" else "")
         self._markup.append(Node(tag.start(), position, items=0, is_markup=True, breaks=breaks))
         if position == tag.end():
             self._follow(name, tag[3] or "", is_opening)
@@ -197,7 +200,7 @@ class _Reader:
         return _unite([*heads, *(other for head in heads for other in head.wants)])
 
     def _close_block(self, closed: str) -> None:
-        """Make nodes of the text since the last block; `closed` is the element that ends with it."""
+        """Make nodes of the text since the last block; `closed` is the element that ends with it, or "br"."""
         words = self._words.take()
         if not words.ranges:
             return
@@ -205,12 +208,14 @@ class _Reader:
         scope = self._scopes[-1] if self._scopes else None
         first, last = words.ranges[0][0], words.ranges[-1][1]
         is_label = self._heading or (scope and scope.name in _LABELS and closed != "p")
+        is_unfinished = closed == "br" and not _SENTENCE_END.search(self._text, max(first, last - 9), last)
         if self._in_pre:
             sentences = cut_lines(self._text, words.ranges, self._size)
-        elif is_label and last - first <= LONGEST_ITEM:
+        elif is_unfinished or self._is_unfinished or (is_label and last - first <= LONGEST_ITEM):
             sentences = cut(self._text, words.ranges, [last])
         else:
             sentences = cut_sentences(self._text, words.ranges)
+        self._is_unfinished = is_unfinished
         nodes = [piece for pieces in sentences for piece in pieces]
         for node in nodes:
             node.wants = _unite([*heads, *node.wants])

@@ -1,9 +1,9 @@
 """The outline of a text that no parser reads: which lines a reader needs to understand another one.
 
-A unit is read under its heads: the headings above it, the clause and the item around it, the less indented
-line above it, the first line of its record, the line that announces a list, its speaker, its sender, the
-question that it answers, its log entry. Two rules follow. Nothing is kept without its heads. A head that says
-nothing by itself, a frame, is not kept alone.
+The heads of a unit are the lines that explain it: the headings above it, the clause and the item around it,
+the less indented line above it, the first line of its record, the line that announces a list, its speaker,
+its sender, the question that it answers, its log entry. Two rules follow. Nothing is kept without its heads.
+A head that says nothing by itself, a frame, is not kept alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places
 from tersely.split.prose import QUOTE, SPEAKER, Block
-from tersely.split.records import LABEL, Records
+from tersely.split.records import LABEL, OPTION, Records
 from tersely.units import Link
 
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
@@ -31,22 +31,20 @@ _LONG_CLAUSE = 120
 _DEEPEST = 16
 """Deepest nesting of lines that is followed."""
 _MOST_HEADS = 64
-"""Blocks under a head also need the heads of that head, unless it has more than this. Without this bound, if
-each line announces the next one, the last line would need all others."""
+"""A block under a head also needs the heads of that head, if these are at most this many. Without this bound,
+if each line announces the next one, the last line would need all others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _INK = re.compile(r"[^\W_]")
-_OPTION = re.compile(r"\s*--?[A-Za-z]")
-"""The name of a command's option. Options are never heads of each other, however they are indented."""
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
     rf"\s|{CLAUSE.pattern}|(?i:{_QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
 )
-"""The first line of a paragraph that may be a head of others."""
+"""Matches the first line of a paragraph that may be a head of other units."""
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> dict[int, Link]:
-    """Return the links of the units that need others or are frames, by index of the unit.
+    """Return the links by index of the unit. A unit has a link if it needs other units or is a frame.
 
     Takes time linear in the number of blocks.
 
@@ -66,7 +64,7 @@ class _Reader:
         self._frames: set[int] = set()
         self._rules: set[int] = set()
         self._bodies: dict[int, int] = {}
-        """For each line that is a head: the first unit under it."""
+        """The first unit under each line that is a head, by the unit of the head."""
         self._records = Records(places)
         self._depths = Depths()
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
@@ -119,14 +117,14 @@ class _Reader:
             below = place
 
     def _tie_heads(self) -> None:
-        """Make each line that is a head need the first unit under it, so that it is not kept alone."""
+        """Make each line that is a head need the first unit under it, so that the head is not kept alone."""
         for unit in sorted(self._bodies, reverse=True):
             body = self._bodies[unit]
             needs = {*self._needs.get(unit, ()), body, *self._find_heads(body)}
             self._needs[unit] = needs - {unit}
 
     def _need(self, place: Place, heads: Sequence[Head]) -> None:
-        """Record the heads of all units of a block."""
+        """Make all units of a block need these heads."""
         needs = {unit for head in heads for unit in head.units}
         for head in heads:
             if head.is_line:
@@ -150,7 +148,7 @@ class _Reader:
         for heads in (state.headings, state.clauses):
             while heads and heads[-1].indent > indent:
                 heads.pop()
-        is_option = _OPTION.match(line) is not None
+        is_option = self._is_option(number, place)
         while state.parents and (
             state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
         ):
@@ -189,6 +187,12 @@ class _Reader:
         if is_question or place.speaks:
             state.close_record(state.speaker)
             state.speaker = None
+
+    def _is_option(self, number: int, place: Place) -> bool:
+        """Whether a line begins with the name of an option, and does not continue the text above it."""
+        above = self._places[number - 1] if number else place
+        goes_on = above.run == place.run and above.indent == place.indent and not OPTION.match(above.line)
+        return not goes_on and OPTION.match(place.line) is not None
 
     def _goes_on(self, place: Place, label: Head) -> bool:
         """Whether a block continues the value of `label`, a line above it with a name and a value."""
@@ -271,8 +275,11 @@ class _Reader:
         elif place.speaks and not _ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
-        if clause and ("." in clause["number"] or is_long or self._is_title(number, place)):
-            head = self._head(first, place, clause["number"].count("."))
+        is_title = clause is not None and self._is_title(number, place)
+        if is_title:
+            self._frames.update(range(first, last + 1))
+        if clause and ("." in clause["number"] or is_long or is_title):
+            head = self._head(last if is_title else first, place, clause["number"].count("."))
             # The first line of a clause may be indented more than its other lines.
             head.first_indent = place.indent
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
@@ -320,7 +327,7 @@ class _Reader:
         is_item = ITEM.match(place.line) is not None
         is_near = below.run == place.run and below.indent > place.indent
         if place.block.kind == "sentence" and not (is_near or is_item):
-            return  # a paragraph and an example below it
+            return  # a paragraph is not the head of an example below it
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
             return
@@ -330,5 +337,5 @@ class _Reader:
             self._frames.add(unit)
         parent = self._head(unit, place)
         parent.is_line |= is_near
-        parent.is_option = _OPTION.match(place.line) is not None
+        parent.is_option = self._is_option(number, place)
         state.parents.append(parent)

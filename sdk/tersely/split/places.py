@@ -13,6 +13,10 @@ from tersely.split.prose import PREFIX, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 _HASHES = re.compile(r"\s*(#{1,6})")
+_SIGNED = re.compile(r"(={1,6})[^=].*[^=]\1")
+"""A heading between equals signs, as in wikitext and AsciiDoc: the more signs, the deeper."""
+_STARS = re.compile(r"(\*{2,6})\s")
+"""The stars before a nested item of wikitext or of org."""
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
 _MOST_STYLES = 5
@@ -170,6 +174,8 @@ def _find_indent(lines: Lines, block: Block) -> int:
     line = lines.texts[block.first]
     if block.kind != "table" and (branch := _BRANCH.match(line)):
         return len(branch[0])
+    if stars := _STARS.match(line):
+        return len(stars[1]) - 1
     return lines.indent(block.first)
 
 
@@ -189,6 +195,8 @@ class Depths:
         text = text.strip()
         if hashes := _HASHES.match(text):
             return len(hashes[1])
+        if signed := _SIGNED.fullmatch(text):
+            return len(signed[1])
         if numbered := CLAUSE.match(text):
             return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]

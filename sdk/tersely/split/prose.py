@@ -55,6 +55,12 @@ _NUMBER = re.compile(r"(?:§+\s*)?\d{1,3}(?:\.\d{1,3})*[.)]*\s+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""
+_USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)")
+"""An argument that may be repeated, in the description of a command."""
+_QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
+"""A sentence in quotes, alone in its line."""
+_SYMBOL = re.compile(r"(?:^|\s)(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)")
+"""A sign of code between blanks."""
 _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 """A gap between columns; justified text has gaps of fewer spaces."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
@@ -171,6 +177,9 @@ def is_prose(text: str) -> bool:
     if (
         len(words) < 2
         or " # " in sample
+        or _USAGE.search(sample)
+        or _SYMBOL.search(sample)
+        or _are_fields(words)
         or len(_ASSIGNMENT.findall(sample)) > 1
         or rate_line(sample) is Likeness.CODE
     ):
@@ -183,11 +192,23 @@ def is_prose(text: str) -> bool:
     return len(words) >= _FEWEST_WORDS and share >= _MOST
 
 
+def _are_fields(words: Sequence[str]) -> bool:
+    """Whether at least every fourth word is a name with a colon, as in `id: ID! total: Int!`."""
+    names = sum(word.endswith(":") for word in words)
+    return names * 4 >= len(words) and (names > 1 or len(words) == 2)
+
+
 def is_wrapped(left: str, right: str, width: int) -> bool:
     """Whether the break between two lines only wraps a paragraph that is `width` characters wide."""
     left, right = PREFIX.sub("", left.rstrip(), count=1), PREFIX.sub("", right, count=1)
     word = _FIRST_WORD.match(right)
-    if not (_is_wordy(left) and _is_wordy(right)) or _is_indented(left, right):
+    # The last line of a paragraph may be a date or a number alone.
+    is_rest = len(right.split()) == 1 and right.rstrip().endswith(_STOPS) and width in _WIDTHS
+    if not (_is_wordy(left) and (is_rest or _is_wordy(right))) or _is_indented(left, right):
+        return False
+    if is_rest and not left.endswith(_TERMINALS) and len(left) >= width * _NEARLY_FULL:
+        return True
+    if _QUOTED_LINE.fullmatch(left):
         return False
     if word is None or word[1][0].islower():
         return not left.endswith(_TERMINALS) and len(left) >= min(_WRAPPED, width // 2)

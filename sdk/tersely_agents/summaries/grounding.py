@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from tersely.split.sentences import split_units
 from tersely.types import Document
 from tersely_agents.quality import STOPWORDS
+from tersely_agents.summaries.alterations import find_altered
 from tersely_agents.summaries.types import Support
 
 MIN_COVER = 0.6
@@ -104,7 +105,19 @@ class Sources:
         self._words = {*words, *(w.casefold() for w in words if not _is_common(w))}
 
     def find_support(self, sentence: str) -> tuple[Support, ...]:
-        """Return the units that support the sentence, best first; none if they do not cover enough of it."""
+        """Return the units that support the sentence, best first; none if they do not cover enough of it, or
+        if the sentence alters what they say."""
+        units = self.find_units(sentence)
+        return () if self._compare(sentence, units) else units
+
+    def find_altered(self, sentence: str) -> tuple[str, ...]:
+        """Return the words by which the sentence alters what the documents say: its own, or those that it
+        leaves out (`alterations.find_altered`)."""
+        return self._compare(sentence, self.find_units(sentence))
+
+    def find_units(self, sentence: str) -> tuple[Support, ...]:
+        """Return the units with the sentence's words, best first, whatever they say; none if they do not
+        cover enough of it."""
         missing = set(_find_terms(sentence))
         weight = {term: self._weigh(term) for term in missing}
         total = sum(weight.values())
@@ -124,6 +137,18 @@ class Sources:
         if covered < MIN_COVER and not self._is_answered(sentence, [unit for unit, _ in chosen]):
             return ()
         return tuple(Support(u.doc, u.start, u.end, round(gain, 4)) for u, gain in chosen)
+
+    def _compare(self, sentence: str, units: Sequence[Support]) -> tuple[str, ...]:
+        """Return the altered words against these units and all that share as many words as the best."""
+        if not units:
+            return ()
+        terms = set(_find_terms(sentence))
+        places = {(unit.doc, unit.start) for unit in units}
+        most = max(len(terms & unit.terms) for unit in self._units)
+        compared = [u for u in self._units if (u.doc, u.start) in places or len(terms & u.terms) == most]
+        titles = [self._documents[unit.doc].title or "" for unit in compared]
+        texts = [self._documents[unit.doc].text[unit.start : unit.end] for unit in compared]
+        return find_altered(sentence, [f"{title}: {text}" for title, text in zip(titles, texts, strict=True)])
 
     def find_unknown(self, sentence: str) -> tuple[str, ...]:
         """Return numbers, dates, identifiers and names of the sentence that no document contains, in order.

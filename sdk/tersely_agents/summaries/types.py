@@ -46,9 +46,12 @@ class SummarySentence:
     start: int
     end: int
     support: tuple[Support, ...]
-    """Best first; empty if no document supports the sentence."""
+    """Best first; empty if no document supports the sentence, or if it alters what they say."""
     unknown: tuple[str, ...] = ()
     """Numbers, dates, names and identifiers of the sentence that no document contains."""
+    altered: tuple[str, ...] = ()
+    """Modals, negations, quantifiers, opposites, numbers and units by which the sentence says something else
+    than the documents, and those that it leaves out."""
 
     @property
     def supported(self) -> bool:

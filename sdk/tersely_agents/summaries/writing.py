@@ -187,7 +187,8 @@ def check_reply(request: Request, reply: Reply, model: str, *, checks: Checks) -
     for i in kept:
         start = body.index(written[i], end)
         end = start + len(written[i])
-        sentences.append(SummarySentence(start, end, support[i], sources.find_unknown(written[i])))
+        unknown, altered = sources.find_unknown(written[i]), sources.find_altered(written[i])
+        sentences.append(SummarySentence(start, end, support[i], unknown, altered))
     return Summary(
         text=body,
         sentences=tuple(sentences),

@@ -95,6 +95,25 @@ def test_supo_gives_all_segments_of_a_rollout_one_advantage() -> None:
     assert {t.weights[1] for t in targets} == {0.1}
 
 
+def test_supo_can_give_the_tokens_of_summaries_no_weight() -> None:
+    # Turns of two and three tokens, of which the second is a summary; then answers of one and of four.
+    summarised = make_trajectory(1.0, make_segment(2, 3, qualities=[None, 0.0]), make_segment(1))
+    rollouts = [summarised, make_trajectory(0.0, make_segment(4))]
+    plain, ablated = (supo.make_targets(rollouts, reward_summaries=value) for value in (True, False))
+    a = 1 / 10
+    assert [list(target.weights) for target in plain] == [
+        [0, a, a, 0, a, a, a, 0],
+        [0, a, 0],
+        [0, a, a, a, a, 0],
+    ]
+    assert [list(target.weights) for target in ablated] == [
+        [0, a, a, 0, 0, 0, 0, 0],
+        [0, a, 0],
+        [0, a, a, a, a, 0],
+    ]
+    assert [t.advantages for t in ablated] == [t.advantages for t in plain]
+
+
 @pytest.mark.parametrize("outcome", ["turns", "overlong"])
 def test_supo_ignores_overlong_rollouts(outcome: Any) -> None:
     rollouts = [

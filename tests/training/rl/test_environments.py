@@ -228,11 +228,11 @@ def write(head: str, **known: str) -> list[int]:
     return gather.WORDS.encode(" ".join([head, *make_line(**known), "."]))
 
 
-def find_facts(*, room: int = 4) -> gather.GatherEpisode:
+def find_facts(*, room: int = 4, without: str = "") -> gather.GatherEpisode:
     """Start an episode of two pages that asks for amber and cedar."""
     pages = (make_line(amber="river", birch="stone"), make_line(cedar="cloud"))
     asked = make_line(amber="river", cedar="cloud")
-    return gather.GatherTask("a", asked, pages, Gather(pages=2, room=room)).start()
+    return gather.GatherTask("a", asked, pages, Gather(pages=2, room=room, without=without)).start()
 
 
 def test_turn_reads_the_question_the_summary_and_the_page() -> None:
@@ -284,3 +284,14 @@ def test_other_replies_than_summaries_are_malformed(reply: list[str]) -> None:
     episode = find_facts()
     assert episode.step(gather.WORDS.encode(" ".join(reply))) is None
     assert (episode.outcome, episode.reward) == ("malformed", 0.0)
+
+
+def test_part_of_the_quality_can_be_left_out() -> None:
+    def rate(without: str) -> float:
+        rated = find_facts(without=without).step(write("ultra-coarse", amber="river"))
+        assert rated is not None
+        return rated
+
+    lost = [rate("") - rate(part) for part in ("ratio", "level", "info", "sem")]
+    assert all(loss > 0 for loss in lost)
+    assert sum(lost) == pytest.approx(rate(""))  # Q_com is the sum of its weighted parts

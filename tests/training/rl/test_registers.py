@@ -49,6 +49,14 @@ def test_full_context_drops_the_last_turn_for_a_summary() -> None:
     assert episode.outcome == "overlong"
 
 
+@pytest.mark.parametrize(("summary", "quality"), [("t3 .", 1.0), ("t2 .", 0.0), ("next .", 0.0)])
+def test_quality_of_a_summary_says_whether_its_total_is_right(summary: str, quality: float) -> None:
+    episode = add(3, 4, 1, context=12)
+    for reply in ("t0 next .", "t3 next ."):
+        assert episode.step(registers.WORDS.encode(reply)) is None
+    assert episode.step(registers.WORDS.encode(summary)) == quality
+
+
 def show(segment: Segment) -> str:
     """Return the words of a segment, with brackets around what the policy wrote."""
     words = [registers.WORDS.decode([token]) for token in segment.tokens]

@@ -81,8 +81,9 @@ def test_what_a_control_shows_too_is_built_in() -> None:
     rows = make_rows(new, HALF)
     rows += [Row("cold new", row.seed, row.metrics, 1.0) for row in rows if row.arm == "new"]
     rows += [Row("cold old", row.seed, row.metrics, 1.0) for row in rows if row.arm == "old"]
-    assert judge(replace(PREDICTION, control=("cold new", "cold old")), rows) == "built in"
-    assert judge(replace(PREDICTION, control=("cold old", "cold new")), rows) == "replicated"
+    shows, hides = ("cold new", "cold old"), ("cold old", "cold new")
+    assert judge(replace(PREDICTION, controls=[hides, shows]), rows) == "built in"
+    assert judge(replace(PREDICTION, controls=[hides]), rows) == "replicated"
 
 
 def run_fake(arm: str, seed: int, folder: Path) -> Metrics:
@@ -119,5 +120,5 @@ def test_every_claim_predicts_about_its_arms() -> None:
     for claim in replicate.CLAIMS.values():
         assert claim.seeds >= 10
         for prediction in claim.predictions:
-            control = prediction.control or ()
-            assert {prediction.higher, prediction.lower, *control} <= set(claim.arms)
+            compared = [prediction, *prediction.list_controls()]
+            assert {arm for p in compared for arm in (p.higher, p.lower)} <= set(claim.arms)

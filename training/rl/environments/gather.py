@@ -65,6 +65,8 @@ class Gather:
     """Probability that a flawed demonstration drops a requested fact, at each turn."""
     hoard: float = 0.1
     """Probability that it keeps another fact."""
+    without: str = ""
+    """Part of the quality that counts as 0: "ratio", "level", "info" or "sem"; all count by default."""
 
     vocabulary: ClassVar = WORDS.words
     stop: ClassVar = WORDS.stop
@@ -176,7 +178,7 @@ class GatherEpisode:
         source = _join((*self.known, *self.page))
         self.known = _cut(line, self.task.settings.room)
         self._read += 1
-        return _rate(_join(line), source, _join(self.task.question), head)
+        return _rate(_join(line), source, _join(self.task.question), head, self.task.settings.without)
 
 
 def _draw_fact(place: int, random: random.Random) -> str:
@@ -208,6 +210,7 @@ def _choose_level(text: str) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def _rate(text: str, source: str, question: str, level: str) -> float:
-    """Return Q_com of a summary."""
-    return quality(text, source, question, SHORT_LEVELS[level]).total
+def _rate(text: str, source: str, question: str, level: str, without: str) -> float:
+    """Return Q_com of a summary, without one of its parts if it is named."""
+    rated = quality(text, source, question, SHORT_LEVELS[level])
+    return (replace(rated, **{without: 0.0}) if without else rated).total

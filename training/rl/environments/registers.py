@@ -132,15 +132,19 @@ class RegisterEpisode:
         self._longest = max(self._longest, len(self._context))
         return self._context
 
-    def step(self, reply: Sequence[int]) -> None:
+    def step(self, reply: Sequence[int]) -> float | None:
+        """The quality of a summary is 1 for the right total, else 0."""
         self.dropped_turn = False
         self._turns += 1
+        quality = None
         if self.summarising:
+            quality = float(list(reply) == WORDS.encode(f"t{self.total} {STOP}"))
             self._reset(reply)
         else:
             self._act(reply)
         if self.outcome is None and self._turns >= self._task.settings.turns:
             self.outcome = "turns"
+        return quality
 
     def _act(self, reply: Sequence[int]) -> None:
         words = WORDS.decode(reply).split()

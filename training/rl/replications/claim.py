@@ -28,7 +28,8 @@ class Prediction:
     statistic: "mean" compares the means over seeds; "deviation" compares the sample deviations over seeds.
     missing: value of a run that had nothing to measure, because no rollout did what the metric is about. None
         if that cannot happen. No seed is left out.
-    control: two arms without the mechanism. If they differ as predicted, too, the difference is built in.
+    controls: pairs of arms without the mechanism, such as a flawless expert or a policy without reinforcement
+        learning. If one pair differs as predicted, too, the difference is built in.
     """
 
     metric: str
@@ -39,11 +40,15 @@ class Prediction:
     """Minimum difference that supports the claim, in the metric's unit."""
     statistic: Literal["mean", "deviation"] = "mean"
     missing: float | None = None
-    control: tuple[str, str] | None = None
+    controls: Sequence[tuple[str, str]] = ()
 
     def describe(self) -> str:
         what = f"`{self.metric}`" if self.statistic == "mean" else f"deviation of `{self.metric}` over seeds"
         return f"{what}: {self.higher} above {self.lower} by at least {self.margin:g}"
+
+    def list_controls(self) -> list[Prediction]:
+        """Return the same prediction for the arms of each control."""
+        return [replace(self, higher=higher, lower=lower, controls=()) for higher, lower in self.controls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ def judge(prediction: Prediction, rows: Sequence[Row]) -> Verdict:
     """Return the verdict on a prediction.
 
     "replicated": the interval lies above zero, p is below 0.05, and the difference reaches the margin;
-    "built in": so it does, and between the arms of the control, too; "reversed": the interval lies below
+    "built in": so it does, and between the arms of a control, too; "reversed": the interval lies below
     zero, and p is below 0.05; "too few seeds" in place of all these below ten seeds; otherwise "null".
     """
     found = compare(prediction, rows)
@@ -130,11 +135,8 @@ def judge(prediction: Prediction, rows: Sequence[Row]) -> Verdict:
         return "reversed"
     if not is_significant or difference.value < prediction.margin:
         return "null"
-    if prediction.control:
-        higher, lower = prediction.control
-        if judge(replace(prediction, higher=higher, lower=lower, control=None), rows) == "replicated":
-            return "built in"
-    return "replicated"
+    controls = (judge(control, rows) for control in prediction.list_controls())
+    return "built in" if "replicated" in controls else "replicated"
 
 
 def _measure(prediction: Prediction, pairs: Floats) -> Floats:

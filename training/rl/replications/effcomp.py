@@ -1,7 +1,8 @@
-"""EFFCOMP's claims about Phase II, on two-hop questions with a symbolic reader.
+"""EFFCOMP's claim RQ4 about Phase II, on two-hop questions with a symbolic reader.
 
 Phase I learns string-match labels; Phase II is rewarded by a reader that needs both hops. Both are this
-repository's training. Each seed has its own questions, initial weights and samples.
+repository's training. Each seed has its own questions, initial weights and samples. `effcomp_appendix` has
+the claims of the appendix.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from torch import Tensor
 from training.rl.replications.claim import Claim, Metrics, Prediction
 from training.rl.replications.two_hop import TwoHopReader, make_questions, save_encoder
 from training.run import Run
-from training.selector.bandit import Phase2, Phase2Config, Strategy
+from training.selector.bandit import Phase2, Phase2Config
 from training.selector.environment import Observation, make_observation
 from training.selector.phase2 import train_phase2
 from training.selector.train import train
@@ -28,7 +29,7 @@ from training.selector_model.trained import load_layout, load_trained
 TRAIN, VALIDATION, TEST = 800, 100, 300
 """Numbers of questions."""
 
-_REMARKS = (
+REMARKS = (
     "The dials were chosen on one seed whose questions no run uses, before the predictions; `training/LOG.md`"
     " has what was tried."
 )
@@ -43,11 +44,11 @@ def train_phase1_once(seed: int, folder: Path) -> Path:
         questions = make_questions(TRAIN + VALIDATION, f"two hops {seed}")
         write_groups(run.folder, "train", questions[:TRAIN])
         write_groups(run.folder, "heldout", questions[TRAIN:])
-        train(_make_config(seed, folder / "encoder"), run)
+        train(make_config(seed, folder / "encoder"), run)
     return run.folder
 
 
-def _make_config(seed: int, encoder: Path) -> SelectorConfig:
+def make_config(seed: int, encoder: Path) -> SelectorConfig:
     """Configure Phase I as in the paper, except for the sizes and the head, which can compare a sentence with
     the question without training."""
     data = DataConfig({}, {}, labels="string", unanswerable=0.0, untitled=0.0, evidence=0.0, composed=0.0)
@@ -155,54 +156,5 @@ RQ4 = Claim(
     ),
     initial="initial_success",
     run=_run_rq4,
-    remarks=_REMARKS,
-)
-
-_STRATEGIES: dict[str, Strategy] = {"both passes": "hybrid", "RL alone": "rl", "SL alone": "sl"}
-EPOCHS, EARLY = 10, 3
-
-
-def _run_d8(arm: str, seed: int, folder: Path) -> Metrics:
-    phase1 = train_phase1_once(seed, folder.parent)
-    config = Phase2Config(
-        96,
-        VALIDATION,
-        learning_rate=5e-5,
-        rollout_size=64,
-        epochs=EPOCHS,
-        strategy=_STRATEGIES[arm],
-        seed=seed,
-    )
-    train_phase2(config, phase1, TwoHopReader(), folder)
-    epochs = [entry["validation"]["all"] for entry in Run(folder).validations()][1:]
-    right = [epoch["acc"] / 100 for epoch in epochs]
-    saved = torch.tensor([1 - epoch["rate"] / 100 for epoch in epochs])
-    return {
-        "initial_success": measure_success(score_test_questions(seed, phase1)),
-        "acc_early": sum(right[:EARLY]) / EARLY,
-        "acc": sum(right) / EPOCHS,
-        "compression": float(saved.mean()),
-        "compression_spread": float(saved.std()),
-    }
-
-
-D8 = Claim(
-    name="effcomp-d8",
-    paper="Both passes together are right more often in early epochs than RL alone; RL alone compresses more"
-    " and is right less often; SL alone is right more often than RL alone and compresses steadily (EFFCOMP,"
-    " D.8; on 2WikiMultiHopQA the paper sees the opposite of RL and SL).",
-    setup="The questions and the reader of effcomp-rq4; 96 questions for ten epochs of Phase II. Acc and"
-    " 1 - tau of the most likely actions on 100 validation questions, means over epochs (`acc_early` over the"
-    " first three); `compression_spread` is the deviation of 1 - tau over the epochs of a run.",
-    arms=tuple(_STRATEGIES),
-    seeds=10,
-    predictions=(
-        Prediction("acc_early", "both passes", "RL alone", margin=0.05),
-        Prediction("compression", "RL alone", "both passes", margin=0.02),
-        Prediction("acc", "SL alone", "RL alone", margin=0.02),
-        Prediction("compression_spread", "RL alone", "SL alone", margin=0.01),
-    ),
-    initial="initial_success",
-    run=_run_d8,
-    remarks=_REMARKS,
+    remarks=REMARKS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -60,11 +60,9 @@ def render_claim(claim: Claim, results: Results) -> str:
             ]
         )
         lines.append(f"| {prediction.describe()} | {interval} | {p} | {verdict} |")
-        if prediction.control:
-            higher, lower = prediction.control
-            control = replace(prediction, higher=higher, lower=lower)
+        for control in prediction.list_controls():
             interval, p = _show(compare(control, results.rows))
-            lines.append(f"| control: {higher} above {lower} | {interval} | {p} | |")
+            lines.append(f"| control: {control.higher} above {control.lower} | {interval} | {p} | |")
     lines += ["", *_render_arms(claim, results.rows)]
     if claim.remarks:
         lines += ["", claim.remarks]

@@ -5,37 +5,46 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 
+from training.rl.cold_start import demonstrate
 from training.rl.episode import Task
 from training.rl.loop import describe, make_evaluation_tasks, roll_out, train
 from training.rl.replications.claim import Metrics
-from training.rl.settings import Settings
+from training.rl.settings import Settings, Updates
 from training.rl.tiny import TinyPolicy
 from training.run import Run
 
 TEST_TASKS = 400
+NO_UPDATES = Updates(count=0)
+"""The policy of the cold start, for a control without reinforcement learning."""
 
 
-def train_once(settings: Settings, folder: Path) -> tuple[TinyPolicy, Run]:
-    """Train in `folder`, or load the policy if it was trained before.
+def train_once(settings: Settings, folder: Path, start: Path | None = None) -> tuple[TinyPolicy, Run]:
+    """Train in `folder` from the weights in `start`, or load the policy if it was trained before.
 
-    Runs in sibling folders share a cold start if seed, environment, policy and cold start are equal.
+    Without `start`, runs in sibling folders share a cold start if seed, environment, policy and cold start
+    are equal.
     """
     run = Run(folder)
-    start = folder.parent / f"cold_start-{_digest(settings)}.pt"
+    start = start or folder.parent / f"cold_start-{_digest(settings)}.pt"
     return train(settings, run, cold_start=start), run
 
 
 def train_and_test(settings: Settings, folder: Path) -> Metrics:
     """Train in `folder`, and measure on tasks that the training does not use."""
     policy, run = train_once(settings, folder)
-    tasks = make_evaluation_tasks(settings.make_environment(), 1000 + settings.seed, TEST_TASKS)
-    return {**measure(settings, policy, tasks), **read_initial(run)}
+    return {**measure(settings, policy, make_test_tasks(settings)), **read_initial(run)}
+
+
+def make_test_tasks(settings: Settings) -> list[Task]:
+    """Make tasks that no training with these settings draws."""
+    return make_evaluation_tasks(settings.make_environment(), 1000 + settings.seed, TEST_TASKS)
 
 
 def measure(settings: Settings, policy: TinyPolicy, tasks: Sequence[Task]) -> Metrics:
@@ -43,6 +52,13 @@ def measure(settings: Settings, policy: TinyPolicy, tasks: Sequence[Task]) -> Me
     environment = settings.make_environment()
     trajectories = roll_out(policy, environment, tasks, torch.Generator().manual_seed(settings.seed))
     return describe(trajectories)
+
+
+def measure_expert(settings: Settings) -> Metrics:
+    """Return `loop.describe` of one rollout of the flawless scripted expert for each test task."""
+    environment = settings.make_environment()
+    draw = random.Random(f"expert {settings.seed}")
+    return describe([demonstrate(environment, task, draw) for task in make_test_tasks(settings)])
 
 
 def read_initial(run: Run) -> Metrics:

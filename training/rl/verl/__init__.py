@@ -8,5 +8,5 @@ overrides.py    a recipe as questions and settings of verl
 dry_run.py      one step of a recipe with a random model on a CPU
 contract.py     checks that need verl: `scripts/verl -m training.rl.verl.contract`
 
-verl imports the modules named by VERL_USE_EXTERNAL_MODULES in each of its processes.
+verl imports the modules named by VERL_USE_EXTERNAL_MODULES in each of its processes; `overrides` sets it.
 """

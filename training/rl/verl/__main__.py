@@ -9,6 +9,7 @@ real optimiser step on the CPU, and prints the memory and the tokens of a step o
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from training.rl.recipes import Recipe
@@ -34,17 +35,17 @@ def main() -> None:
         return
     from pyarrow.parquet import read_metadata
 
-    validation = args.questions.with_suffix(".validation.parquet")
-    if not (args.questions.exists() and validation.exists()):
-        write_questions(recipe, args.questions, validation)
-    count = read_metadata(args.questions).num_rows
+    questions = args.questions.resolve()
+    validation = questions.with_suffix(".validation.parquet")
+    if not (questions.exists() and validation.exists()):
+        write_questions(recipe, questions, validation)
+    count = read_metadata(questions).num_rows
     try:
-        settings = list_overrides(recipe, args.config, args.nodes, args.questions, validation, count)
+        settings = list_overrides(recipe, args.config.resolve(), args.nodes, questions, validation, count)
     except ValueError as error:
         parser.error(str(error))
-    print("VERL_USE_EXTERNAL_MODULES=training.rl.verl.loop,training.rl.verl.trainer \\")
     print("scripts/verl -m verl.trainer.main_ppo \\")
-    print(" \\\n".join(f"    {setting}" for setting in settings))
+    print(" \\\n".join(f"    {shlex.quote(setting)}" for setting in settings))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ settings       verl's own checks accept every recipe's settings, which save, val
 synchronous    verl takes the synchronous replay buffer, and whole batches of prompts
 rollout        a scripted policy's rollout through the agent loop gives verl's outputs, token for token
 advantages     the trainer reads our advantages from verl's batch; GRPO's equal verl's
+step           after verl has filled a batch up, the trainer's advantages are ours, 0 in the filling, and
+               verl computes its metrics
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ import torch
 from hydra import compose, initialize_config_module
 from omegaconf import OmegaConf
 from tensordict import TensorDict
+from transfer_queue import KVBatchMeta
 from verl import DataProto
 from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, _agent_loop_registry
+from verl.trainer.constants_ppo import get_ppo_ray_runtime_env
+from verl.trainer.ppo import padding_utils
 from verl.trainer.ppo.utils import need_critic, need_reference_policy
-from verl.trainer.ppo.v1 import get_trainer_cls
+from verl.trainer.ppo.v1 import get_trainer_cls, trainer_base
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
 from verl.utils.config import validate_config
@@ -38,10 +43,10 @@ from training.rl.environments.archive import make_archive
 from training.rl.recipes import Questions, Recipe, make_environment
 from training.rl.rollout import Generation
 from training.rl.trajectory import Trajectory
+from training.rl.verl import trainer as our_trainer
 from training.rl.verl.advantages import compute_advantages
-from training.rl.verl.loop import TerselyLoop, run_episode
-from training.rl.verl.outputs import to_outputs
-from training.rl.verl.overrides import list_overrides
+from training.rl.verl.loop import VERSIONS, TerselyLoop, run_episode
+from training.rl.verl.overrides import MODULES, list_overrides
 from training.rl.verl.trainer import TerselyTrainer, read_batch, read_mask
 from training.settings import read_settings
 
@@ -99,6 +104,10 @@ def check_settings() -> str:
         assert need_reference_policy(config) == (recipe.kl > 0)
         assert policy.rollout.n == recipe.group
         assert str(config.trainer.tersely_recipe) == str(file)
+        environment = get_ppo_ray_runtime_env(config)
+        environment = OmegaConf.merge(environment, config.ray_kwargs.ray_init.runtime_env)["env_vars"]
+        assert environment["VERL_USE_EXTERNAL_MODULES"] == MODULES
+        assert (Path(environment["PYTHONPATH"]) / "training/rl/verl/loop.py").exists()
     return f"{len(files)} recipes"
 
 
@@ -122,7 +131,8 @@ class _Server:
 
     async def generate(self, *, request_id: str, prompt_ids: list[int], sampling_params: Any) -> Any:
         tokens = self._replies.pop(0)
-        return SimpleNamespace(token_ids=tokens, log_probs=[-0.5] * len(tokens))
+        versions = {"min_global_steps": 3, "max_global_steps": 3}
+        return SimpleNamespace(token_ids=tokens, log_probs=[-0.5] * len(tokens), extra_fields=versions)
 
 
 def roll_out(questions: Questions, replies: Sequence[str]) -> tuple[list[AgentLoopOutput], Trajectory]:
@@ -164,8 +174,8 @@ def check_rollout() -> str:
     return f"{len(own)} tokens written, {len(output.response_ids) - len(own)} read in between"
 
 
-def make_batch() -> tuple[list[str], TensorDict, list[Trajectory]]:
-    """Make two questions with three scripted rollouts each, as verl stores them."""
+def make_rows() -> tuple[list[str], list[dict[str, Any]], list[Trajectory]]:
+    """Make two questions with three scripted rollouts each, as verl stores them in rows."""
     questions = make_questions()
     question = questions.environment.questions[0]
     search, answer = f"<search>{question.text}</search>", f"<answer>{question.answers[0]}</answer>"
@@ -175,19 +185,20 @@ def make_batch() -> tuple[list[str], TensorDict, list[Trajectory]]:
     made: list[Trajectory] = []
     for name in ("one", "two"):
         for number, script in enumerate(scripts):
-            _, trajectory = roll_out(questions, script)
+            outputs, trajectory = roll_out(questions, script)
             made.append(Trajectory(name, trajectory.segments, trajectory.reward, trajectory.outcome))
-            for part, output in enumerate(to_outputs(made[-1])):
+            for part, output in enumerate(outputs):
                 keys.append(f"{name}_{number}_{part}")
-                fields.append(AgentLoopOutput(**output).as_dict())
-    return keys, list_of_dict_to_tensordict(fields), made
+                fields.append(output.as_dict())
+    return keys, fields, made
 
 
 def check_advantages() -> str:
-    keys, data, made = make_batch()
+    keys, rows, made = make_rows()
+    data, places = list_of_dict_to_tensordict(rows), range(len(keys))
     written = sum(sum(segment.mask) for t in made for segment in t.segments)
     for make_targets in (grpo.make_targets, hrr.make_targets, supo.make_targets):
-        found = compute_advantages(make_targets, read_batch(keys, data), read_mask(data))
+        found = compute_advantages(make_targets, read_batch(keys, data, places), read_mask(data))
         ours = make_targets(made)
         total = sum(a * w for t in ours for a, w in zip(t.advantages, t.weights, strict=True))
         size = sum(abs(a * w) for t in ours for a, w in zip(t.advantages, t.weights, strict=True))
@@ -209,8 +220,80 @@ def check_advantages() -> str:
     return f"{len(keys)} rows, {written} tokens: GRPO, HRR and SUPO as ours; GRPO as verl's"
 
 
+class _Queue:
+    """A version of verl's transfer queue in this process."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._tags: dict[str, dict[str, Any]] = {}
+
+    def kv_batch_get(self, keys: Sequence[str], partition_id: str, select_fields: Any = None) -> TensorDict:
+        names = set(self._rows[keys[0]]) & set(select_fields or self._rows[keys[0]])
+        return list_of_dict_to_tensordict([{name: self._rows[key][name] for name in names} for key in keys])
+
+    def kv_batch_put(
+        self, keys: Sequence[str], partition_id: str, fields: TensorDict, tags: Any = None
+    ) -> KVBatchMeta:
+        for name in list(fields.keys()):
+            values = fields[name].unbind() if isinstance(fields[name], torch.Tensor) else fields[name]
+            for key, value in zip(keys, values, strict=True):
+                self._rows.setdefault(key, {})[name] = value
+        self._tags |= dict(zip(keys, tags or (), strict=False))
+        return KVBatchMeta(partition_id=partition_id, keys=keys, tags=[self._tags[key] for key in keys])
+
+
+def check_step() -> str:
+    keys, rows, made = make_rows()
+    file = RUNS / "supo.toml"
+    for key, row in zip(keys, rows, strict=True):
+        length = len(row["prompts"]) + len(row["responses"])
+        row |= {"uid": key.split("_")[0], "old_log_probs": row["rollout_log_probs"]}
+        row |= {name: torch.zeros(length, dtype=torch.int64) for name in ("input_ids", "position_ids")}
+    queue = _Queue()
+    tags = [
+        {"seq_len": len(row["input_ids"]), **{name: row["extra_fields"][name] for name in VERSIONS}}
+        for row in rows
+    ]
+    batch = queue.kv_batch_put(keys, "train", list_of_dict_to_tensordict(rows), tags)
+    trainer = object.__new__(TerselyTrainer)
+    trainer.config, trainer.evolution, trainer.use_critic = (
+        resolve(file, read_settings(Recipe, file)),
+        None,
+        False,
+    )
+    trainer._rollout_moe_lb_metrics_accumulator = None
+    trainer._get_n_gpus_for_throughput = lambda: 1
+    for module in (padding_utils, trainer_base, our_trainer):
+        module.tq = queue
+    batch = padding_utils.upsample_batch_to_divisible_size(batch, 4, 0)
+    trainer._compute_advantage(batch, {})
+    found = queue.kv_batch_get(batch.keys, "train", ["advantages"])["advantages"].unbind()
+    filled = [bool(tag.get("is_padding")) for tag in batch.tags]
+    assert sum(filled) == len(filled) - len(keys) > 0
+    assert not any(row.any() for row, fills in zip(found, filled, strict=True) if fills)
+    gains = sum(float(row.sum()) for row in found)
+    written = sum(sum(segment.mask) for t in made for segment in t.segments)
+    targets = supo.make_targets(made)
+    wanted = sum(a * w * written for t in targets for a, w in zip(t.advantages, t.weights, strict=True))
+    torch.testing.assert_close(gains, wanted, atol=1e-3, rtol=1e-4)
+    assert any(row.any() for row in found)
+    metrics: dict[str, Any] = {}
+    times = dict.fromkeys(("step", "gen", "adv", "update_actor"), 1.0)
+    trainer._compute_metrics(batch, metrics, times, global_steps=4, epoch=0)
+    assert metrics["training/off_policy/trajectory_staleness/max"] == 0
+    return f"{sum(filled)} rows of filling, {len(metrics)} metrics"
+
+
 def main() -> None:
-    for check in (check_registration, check_settings, check_synchronous, check_rollout, check_advantages):
+    checks = (
+        check_registration,
+        check_settings,
+        check_synchronous,
+        check_rollout,
+        check_advantages,
+        check_step,
+    )
+    for check in checks:
         print(f"{check.__name__.removeprefix('check_')}: {check()}")
 
 

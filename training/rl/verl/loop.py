@@ -18,6 +18,8 @@ from training.rl.trajectory import Trajectory
 from training.rl.verl.outputs import to_outputs
 from training.settings import read_settings
 
+VERSIONS = ("min_global_steps", "max_global_steps")
+"""Names of the oldest and the newest policy that wrote a rollout, by its step: verl's metrics need both."""
 Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
 """Maps a context to the policy's reply; None if its server fails."""
 
@@ -41,6 +43,8 @@ class TerselyLoop(AgentLoopBase):
     async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:
         """Return an output for each segment; none if the rollout is nobody's fault."""
         task = self.environment.pose(int(kwargs["extra_info"]["index"]))
+        name = uuid4().hex  # one for all turns: they go to the server that has read the context
+        versions = set[int]()
         own = {
             **sampling_params,
             "max_tokens": self.recipe.reply_tokens,
@@ -50,17 +54,21 @@ class TerselyLoop(AgentLoopBase):
 
         async def generate(context: Sequence[int]) -> Generation | None:
             output = await self.server_manager.generate(
-                request_id=uuid4().hex, prompt_ids=list(context), sampling_params=own
+                request_id=name, prompt_ids=list(context), sampling_params=own
             )
             if not output.token_ids or output.log_probs is None:
                 return None
+            versions.update(int(output.extra_fields[bound]) for bound in VERSIONS)
             return Generation(output.token_ids, output.log_probs)
 
         trajectory = await run_episode(task, generate)
         if self.recipe.extractor:
             messages = self.environment.environment.chat.read_messages(trajectory)
             trajectory = replace(trajectory, facts={**trajectory.facts, "messages": messages})
-        return [AgentLoopOutput(**output) for output in to_outputs(trajectory)]
+        outputs = to_outputs(trajectory)
+        for output in outputs:
+            output["extra_fields"] |= dict(zip(VERSIONS, (min(versions), max(versions)), strict=True))
+        return [AgentLoopOutput(**output) for output in outputs]
 
 
 async def run_episode(task: Task, generate: Generate) -> Trajectory:

@@ -10,6 +10,9 @@ from training.rl.recipes import Recipe, load_questions
 
 GPUS = 8
 """GPUs of one node."""
+ROOT = Path(__file__).parents[3]
+MODULES = "training.rl.verl.loop,training.rl.verl.trainer"
+"""Modules that every process of a run imports."""
 VALIDATION = 100
 """Maximum number of questions to validate with; at most a tenth of all."""
 SAVE_EVERY, VALIDATE_EVERY = 20, 20
@@ -59,6 +62,7 @@ def list_overrides(
     Raises ValueError if there are too few.
     """
     rollout, actor = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
+    environment = "+ray_kwargs.ray_init.runtime_env.env_vars"
     is_ppo = recipe.algorithm == "ppo"
     values: dict[str, Any] = {
         "algorithm.adv_estimator": "gae" if is_ppo else "grpo",
@@ -99,6 +103,8 @@ def list_overrides(
         "trainer.test_freq": VALIDATE_EVERY,
         "trainer.v1.trainer_mode": "sync",
         "+trainer.tersely_recipe": file,
+        f"{environment}.VERL_USE_EXTERNAL_MODULES": f"'{MODULES}'",  # quoted, because of the comma
+        f"{environment}.PYTHONPATH": ROOT,
     }
     if is_ppo:
         values |= {

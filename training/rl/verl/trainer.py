@@ -55,10 +55,13 @@ class TerselyTrainer(PPOTrainerSync):
         if self.recipe.algorithm == "ppo":
             return batch
         data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=FIELDS)
-        trajectories = read_batch(batch.keys, data)
+        # verl fills a batch up with copies of a row, until it can be divided among GPUs and mini-batches.
+        rows = [row for row, tag in enumerate(batch.tags) if not tag.get("is_padding", False)]
+        trajectories, mask = read_batch(batch.keys, data, rows), read_mask(data)
         if self.evolution:
             self.evolution.learn(trajectories)
-        advantages = compute_advantages(make_algorithm(self.recipe), trajectories, read_mask(data))
+        advantages = torch.zeros_like(mask)
+        advantages[rows] = compute_advantages(make_algorithm(self.recipe), trajectories, mask[rows])
         nested = response_to_nested(advantages, data["response_mask"])
         output = TensorDict({"advantages": nested, "returns": nested}, batch_size=len(batch))
         return tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=output)
@@ -67,11 +70,16 @@ class TerselyTrainer(PPOTrainerSync):
 TRAINER_REGISTRY["sync"] = TerselyTrainer  # register_trainer refuses a name that is taken
 
 
-def read_batch(keys: Sequence[str], data: TensorDict) -> list[Trajectory]:
-    """Read the trajectories of verl's batch, which has nested tensors."""
-    lengths = [len(mask) for mask in data["response_mask"].unbind()]
-    rewards = [float(row.sum()) for row in data["rm_scores"].unbind()]
-    return read_trajectories(keys, lengths, rewards, [dict(entry) for entry in data["extra_fields"]])
+def read_batch(keys: Sequence[str], data: TensorDict, rows: Sequence[int]) -> list[Trajectory]:
+    """Read the trajectories in these rows of verl's batch, which has nested tensors."""
+    masks, scores, facts = (data[name] for name in FIELDS)
+    masks, scores = masks.unbind(), scores.unbind()
+    return read_trajectories(
+        [keys[row] for row in rows],
+        [len(masks[row]) for row in rows],
+        [float(scores[row].sum()) for row in rows],
+        [dict(facts[row]) for row in rows],
+    )
 
 
 def read_mask(data: TensorDict) -> torch.Tensor:

@@ -1,0 +1,95 @@
+"""Stanzas: records with the same fields, one per line, as in `dpkg --status`. Blank lines separate them.
+
+The first field names the stanza. The value of a field may continue in indented lines below it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.split.prose import is_prose
+from tersely.units import Series
+
+_SIGNED = r"[^\W\d_][\w .()/-]{0,39}?[ \t]*(?::(?=\s)|:$|=)"
+_START = re.compile(rf"{_SIGNED}[^\n]*\n(?:{_SIGNED}|[ \t]+\S)", re.MULTILINE)
+_FIELD = re.compile(r"(?P<name>[^\W\d_][\w .()/-]{0,39}?)[ \t]*(?::(?=\s|$)|=)(?P<value>[^\n]*)")
+_NAME = re.compile(r"(?:name|id|title|package|path|unit)\b", re.IGNORECASE)
+"""Names of fields that name their stanza too, even if they do not come first."""
+_LONGEST_NAME = 200
+_FEWEST_FIELDS = 2
+
+
+def _find_end(lines: Lines, index: int) -> int | None:
+    """Return the index after two or more stanzas; None if the one at `index` is alone."""
+    if index < lines.none_before["stanza"]:
+        return None
+    first, end, count = _find_name(lines, index), index, 0
+    start = index
+    while start < len(lines) and (stop := _find_stanza_end(lines, start, first)):
+        count, end = count + 1, stop
+        start = lines.skip_blank(stop)
+    if count > 1:
+        return end
+    lines.none_before["stanza"] = max(end, index + 1)
+    return None
+
+
+def _find_name(lines: Lines, index: int) -> str | None:
+    field = _FIELD.match(lines.texts[index])
+    return field["name"] if field else None
+
+
+def _find_stanza_end(lines: Lines, index: int, first: str | None) -> int | None:
+    """Return the index after a stanza whose first field has this name; None if there is none."""
+    if first is None or _find_name(lines, index) != first:
+        return None
+    names: set[str] = set()
+    fields = spoken = 0
+    end = index
+    while end < len(lines) and not lines.is_blank(end):
+        line = lines.texts[end]
+        if field := _FIELD.match(line):
+            fields += 1
+            names.add(field["name"])
+            spoken += is_prose(field["value"])
+        elif not (end > index and line[:1].isspace()):
+            return None
+        end += 1
+    # A dialogue looks similar, but it has few names, and most of its values are prose.
+    is_stanza = fields >= _FEWEST_FIELDS and len(names) * 2 > fields and spoken * 2 < fields
+    return end if is_stanza else None
+
+
+STANZA = Format("stanza", _START, _find_end, only_starts_paragraphs=True)
+
+
+def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the tree of stanzas. The other fields need the first field and those with a name."""
+    stanzas: list[Node] = []
+    above = start
+    for left, right in find_lines(text, start, end):
+        field = _FIELD.match(text, left, right)
+        if not stanzas or text.count("\n", above, left) > 1:
+            stanzas.append(Node(left, right, series=Series()))
+        elif field:
+            is_name = _NAME.match(field["name"]) is not None and right - left <= _LONGEST_NAME
+            stanzas[-1].children.append(Node(left, right, is_anchor=is_name))
+        elif stanzas[-1].children:
+            stanzas[-1].children[-1].end = right
+        stanzas[-1].end = above = right
+    for stanza in stanzas:
+        if stanza.end - stanza.start <= sizes.part:
+            stanza.children = []
+        for field in stanza.children:
+            _open_field(text, field, sizes)
+    return Node(start, end, stanzas, Series())
+
+
+def _open_field(text: str, field: Node, sizes: Sizes) -> None:
+    """Open a field of many lines. Its first line is the head of the others."""
+    if field.end - field.start > sizes.part and not field.is_anchor:
+        parts = join_lines(list(find_lines(text, field.start, field.end))[1:], sizes.part)
+        if parts:
+            field.children, field.series = parts, Series(" ")

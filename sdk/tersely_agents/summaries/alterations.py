@@ -1,0 +1,170 @@
+"""Find where a sentence claims something else than its source in nearly the same words.
+
+Compared are modals, negations, quantifiers, comparatives and other opposites, numbers, and units of
+measurement. This compares English words and is no entailment: what is false in other ways passes, and so does
+a paraphrase whose words the source does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from tersely_agents.summaries.claim_words import (
+    COMPARING,
+    GRADES,
+    MAY_ADD,
+    MAY_DROP,
+    MONTHS,
+    OPPOSITES,
+    WEAK_MODALS,
+)
+from tersely_agents.summaries.claims import Claims, Clause, Mark, Number, has_term, is_same
+
+
+def find_altered(sentence: str, sources: Sequence[str]) -> tuple[str, ...]:
+    """Return the words by which a sentence claims something else than the texts that it was made from: words
+    of its own, or words of the source that it leaves out. Each stands once.
+
+    A modal, a negation or a quantifier is compared between clauses, each with those of the sources that share
+    most content words with it. One that is added or left out counts only if what it governs stands on both
+    sides: "did not approve" may become "rejected", but not "approved".
+    """
+    own, others = Claims(sentence), [Claims(text) for text in sources]
+    found = [word for clause in own.clauses for word in _compare_clause(clause, others)]
+    found += _compare_opposites(own, others)
+    found += _compare_numbers(own, others)
+    return tuple(dict.fromkeys(found))
+
+
+def _compare_clause(clause: Clause, others: Sequence[Claims]) -> list[str]:
+    """Return the altered marks of a clause: those against the most similar clause that it alters least."""
+    shared = [
+        (sum(has_term(source.terms, term) for term in clause.terms), source)
+        for other in others
+        for source in other.clauses
+    ]
+    most = max((count for count, _ in shared), default=0)
+    if not most:
+        return []
+    compare: Sequence[Callable[[Clause, Clause], Iterable[str]]] = (
+        _compare_modals,
+        _compare_negations,
+        _compare_quantifiers,
+    )
+    results = [
+        [word for function in compare for word in function(clause, source)]
+        for count, source in shared
+        if count == most
+    ]
+    return min(results, key=len)
+
+
+def _leaves_out(clause: Clause, source: Clause, mark: Mark) -> bool:
+    """Tell whether a clause repeats most of a source's clause with what a mark governs, which it lacks."""
+    repeated = sum(has_term(clause.terms, term) for term in source.terms)
+    return 2 * repeated > len(source.terms) and has_term(clause.terms, mark.governed)
+
+
+def _compare_modals(clause: Clause, source: Clause) -> Iterator[str]:
+    own, others = clause.list_marks("modal"), source.list_marks("modal")
+    for mark in own:
+        if any(mark.values & other.values for other in others):
+            continue
+        if has_term(source.terms, mark.governed) and (others or mark.word not in WEAK_MODALS):
+            yield mark.word
+    for other in others:
+        if not own and "will" not in other.values and _leaves_out(clause, source, other):
+            yield other.word
+
+
+def _compare_negations(clause: Clause, source: Clause) -> Iterator[str]:
+    own, others = clause.list_marks("negation"), source.list_marks("negation")
+    if not others:
+        yield from (mark.word for mark in own if has_term(source.terms, mark.governed))
+    if not own:
+        yield from (mark.word for mark in others if _leaves_out(clause, source, mark))
+
+
+def _compare_quantifiers(clause: Clause, source: Clause) -> Iterator[str]:
+    own, others = clause.list_marks("quantifier"), source.list_marks("quantifier")
+    for mark in own:
+        if any(mark.values & other.values for other in others):
+            continue
+        is_replaced = any(_governs_same(mark, other) for other in others)
+        if has_term(source.terms, mark.governed) and (is_replaced or not mark.values & MAY_ADD):
+            yield mark.word
+    for other in others:
+        is_kept = other.values & MAY_DROP or any(mark.values & other.values for mark in own)
+        if not is_kept and _leaves_out(clause, source, other):
+            yield other.word
+
+
+def _governs_same(one: Mark | Number, other: Mark | Number) -> bool:
+    return bool(one.governed) and bool(other.governed) and is_same(one.governed, other.governed)
+
+
+def _compare_opposites(own: Claims, others: Sequence[Claims]) -> Iterator[str]:
+    """Yield words whose opposite, or whose other degree, stands in the sources instead, or with the same
+    word; and comparing words that are followed by the other of the compared."""
+    words = frozenset(word for other in others for word in other.words)
+    for word in dict.fromkeys(own.folded):
+        opposites = OPPOSITES.get(word, frozenset()) | _list_degrees(word)
+        if word not in words:
+            if opposites & words:
+                yield word
+            continue
+        governed = own.list_governed(word)
+        same = [term for other in others for term in other.list_governed(word)]
+        wrong = [term for other in others for name in opposites for term in other.list_governed(name)]
+        if any(has_term(wrong, term) and not has_term(same, term) for term in governed):
+            yield word
+        if word in COMPARING and _swaps(own, word, others):
+            yield word
+
+
+def _list_degrees(word: str) -> frozenset[str]:
+    """Return the comparative of a superlative, and the reverse."""
+    known = GRADES.get(word, frozenset[str]())
+    if len(word) < 5 or not word.endswith(("er", "est")):
+        return known
+    return known | {f"{word[:-2]}est" if word.endswith("er") else f"{word[:-3]}er"}
+
+
+def _swaps(own: Claims, word: str, others: Sequence[Claims]) -> bool:
+    """Tell whether a sentence compares with what the sources do not, and with those the other way round."""
+    compared = own.list_compared(word)
+    theirs = [term for other in others for terms in other.list_compared(word) for term in terms]
+    everything = [term for other in others for term in other.terms]
+    mine = [term for terms in compared for term in terms]
+    is_turned = any(has_term(own.terms, term) and not has_term(mine, term) for term in theirs)
+    return is_turned and any(
+        has_term(everything, terms[0]) and not has_term(theirs, terms[0]) for terms in compared if terms
+    )
+
+
+def _compare_numbers(own: Claims, others: Sequence[Claims]) -> Iterator[str]:
+    """Yield numbers that the sources have with another unit, or where they have another number."""
+    theirs = [number for other in others for number in other.numbers]
+    for number in own.numbers:
+        same = [other for other in theirs if other.value == number.value]
+        if same and not any(other.units[: len(number.units)] == number.units for other in same):
+            yield " ".join((number.word, *number.units))
+        elif not any(_counts_same(number, other) for other in same) and (
+            any(_counts_instead(number, other) for other in theirs)
+        ):
+            yield number.word
+
+
+def _counts_same(number: Number, other: Number) -> bool:
+    """Tell whether two equal numbers count the same."""
+    if number.origin and other.origin and number.origin != other.origin:
+        return False
+    return bool(number.units) or number.governed in MONTHS or _governs_same(number, other)
+
+
+def _counts_instead(number: Number, other: Number) -> bool:
+    """Tell whether two numbers stand in the same place."""
+    if number.units and number.units == other.units and not number.origin:
+        return True
+    alike = number.is_before == other.is_before and number.is_rank == other.is_rank
+    return alike and _governs_same(number, other)

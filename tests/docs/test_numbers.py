@@ -1,0 +1,199 @@
+"""The numbers in the sentences of README.md and docs/results.md are those of the recorded results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from benchmarks.pages import BASELINES, GERMAN, HOTPOTQA, NQ_30, PACKAGES, READER, SQUAD, WIKIQA, percent
+from benchmarks.shared.statistics import Estimate
+from benchmarks.table import Record, Row
+from tests.docs.pages import read_page
+
+MEETINGS = "QMSum, 10k-word meetings"
+LINES = ("tersely", "lines by BM25")
+
+
+@cache
+def load(record: str) -> Record:
+    return Record.read(BASELINES / f"{record}.json")
+
+
+def find(record: str, title: str, **where: object) -> Row:
+    return load(record).find(title).find(**where)
+
+
+def low(cell: object) -> float:
+    assert isinstance(cell, Estimate)
+    return 100 * cell.low
+
+
+def high(cell: object) -> float:
+    assert isinstance(cell, Estimate)
+    return 100 * cell.high
+
+
+def answers(name: str, system: str, rate: str) -> Any:
+    return find("quality", "Answers", set=name, system=system, rate=rate)["answers kept"]
+
+
+def support(name: str, system: str, rate: str) -> float:
+    return percent(find("quality", "Support", set=name, system=system, rate=rate)["support kept"])
+
+
+def real(method: str, budget: int) -> Any:
+    return find("real_results", "All kinds together", method=method, budget=budget)["answered"]
+
+
+def refused(name: str) -> float:
+    return percent(
+        find(
+            "abstention", "Questions without an answer that are refused", set=name, score="tersely", lost=0.05
+        )["refused"]
+    )
+
+
+def reader_lead(name: str, size: str, against: str = "all documents") -> float:
+    row = find("reading", "Tersely's lead", reader=READER, set=name, size=size, against=against)
+    return -percent(row["lead in F1"])
+
+
+def reader(system: str, size: str) -> float:
+    where = {"reader": READER, "set": "Real tool results", "system": system, "size": size}
+    return percent(find("reading", "Answers", **where)["F1"])
+
+
+def tool(method: str, rate: str) -> float:
+    return percent(find("tool_results", "All kinds together", method=method, rate=rate)["answered"])
+
+
+def questions(name: str) -> int:
+    value = find("quality", "Sets", set=name)["with an answer"]
+    assert isinstance(value, int)
+    return value
+
+
+STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
+    # Sentences of the page with a place for each number, and the numbers.
+    "README.md": [
+        (
+            "keeps the answers to {:.0f} % of HotpotQA's questions. Its strongest rival in the same run, "
+            "LLMSlim, keeps {:.0f} %.",
+            lambda: (
+                percent(answers(HOTPOTQA, "tersely", "0.1")),
+                percent(answers(HOTPOTQA, "LLMSlim", "0.1")),
+            ),
+        ),
+        (
+            "({} questions; the 95 % intervals are {:.1f} to {:.1f} and {:.1f} to {:.1f}.)",
+            lambda: (
+                questions(HOTPOTQA),
+                *(f(answers(HOTPOTQA, s, "0.1")) for s in ("tersely", "LLMSlim") for f in (low, high)),
+            ),
+        ),
+        (
+            "({}, {}, {}, {} and {} questions)",
+            lambda: tuple(map(questions, (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN))),
+        ),
+        (
+            "ten passages take {:.2f} s; thirty take {:.2f} s and {:.0f} MB of RAM",
+            lambda: (
+                find("latency", "Calls", system="tersely", request="10 documents")["p50"],
+                find("latency", "Calls", system="tersely", request="30 documents")["p50"],
+                find("latency", "RAM", request="30 documents")["peak memory"],
+            ),
+        ),
+    ],
+    "docs/results.md": [
+        (
+            "At a quarter of the tokens tersely keeps {:.1f} % on HotpotQA.",
+            lambda: (percent(answers(HOTPOTQA, "tersely", "0.25")),),
+        ),
+        (
+            "a tenth of the text keeps {:.1f} % and a quarter {:.1f} %.",
+            lambda: (support(PACKAGES, "tersely", "0.1"), support(PACKAGES, "tersely", "0.25")),
+        ),
+        (
+            "in tersely's order keeps {:.1f} % on HotpotQA",
+            lambda: (percent(answers(HOTPOTQA, "whole documents", "0.1")),),
+        ),
+        (
+            "Against all documents it loses {:.0f} points on HotpotQA and {:.0f} on SQuAD.",
+            lambda: (reader_lead(HOTPOTQA, "0.1"), reader_lead(SQUAD, "0.1")),
+        ),
+        (
+            "At a quarter it loses {:.1f} points on HotpotQA and {:.1f} on SQuAD",
+            lambda: (reader_lead(HOTPOTQA, "0.25"), reader_lead(SQUAD, "0.25")),
+        ),
+        (
+            "a third of the tokens loses {:.1f} points",
+            lambda: (reader_lead("mean of the sets", "recall 0.95"),),
+        ),
+        (
+            "refuses only {:.0f} % of the unanswerable questions; on German XQuAD {:.0f} %",
+            lambda: (refused(PACKAGES), refused(GERMAN)),
+        ),
+        (
+            "{:.0f} % with 300 tokens (95 % interval {:.0f} to {:.0f}), no more than lines chosen by BM25, "
+            "which keep {:.0f} % ({:.0f} to {:.0f})",
+            lambda: tuple(
+                f(real(m, 300)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
+            ),
+        ),
+        (
+            "it keeps {:.0f} % ({:.0f} to {:.0f}) and BM25 {:.0f} % ({:.0f} to {:.0f})",
+            lambda: tuple(
+                f(real(m, 1000)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
+            ),
+        ),
+        (
+            "from tersely's 300 tokens, {:.1f} % from BM25's and {:.1f} % from everything",
+            lambda: (reader("lines by BM25", "300 tokens"), reader("all documents", "all")),
+        ),
+        (
+            "The F1 of the reader's answers is {:.1f} %",
+            lambda: (reader("tersely", "300 tokens"),),
+        ),
+        (
+            "a tenth of the text keeps {:.1f} % of the relevant turns, and a quarter keeps {:.1f} %",
+            lambda: (support(MEETINGS, "tersely", "0.1"), support(MEETINGS, "tersely", "0.25")),
+        ),
+        (
+            "On HotpotQA alone, {:.1f}, {:.1f} and {:.1f} % keep their answer.",
+            lambda: tuple(
+                percent(find("calibration", "What is kept", set="HotpotQA dev", promised=promised)["kept"])
+                for promised in (0.9, 0.95, 0.99)
+            ),
+        ),
+        (
+            "LLMSlim {:.0f}, {:.0f} and {:.0f} %",
+            lambda: tuple(tool("LLMSlim", rate) for rate in ("2%", "5%", "20%")),
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_sentences_have_the_numbers_of_the_records(name: str) -> None:
+    text = " ".join(read_page(name).replace("**", "").split())
+    wrong = [
+        said for template, values in STATEMENTS[name] if (said := template.format(*values())) not in text
+    ]
+    assert wrong == []
+
+
+def test_the_page_says_of_other_languages_what_was_kept() -> None:
+    kept = {
+        code: percent(answers(f"XQuAD {code}, 10 hard negatives", "tersely", "0.1"))
+        for code in ("es", "ro", "tr", "ar", "zh", "el", "hi", "ru", "th", "vi")
+    }
+    spanish, romanian, turkish, *others = kept.values()
+    text = " ".join(read_page("docs/results.md").split())
+    assert (
+        f"in Spanish, Romanian and Turkish a tenth keeps {spanish:.0f}, {romanian:.0f} and {turkish:.0f} %; "
+        f"seven scripts that the model does not know are matched by characters and keep {min(others):.0f} "
+        f"to {max(others):.0f} %"
+    ) in text
