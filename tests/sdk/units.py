@@ -17,7 +17,7 @@ def grows_linearly(run: Callable[[int], object]) -> bool:
     """Whether four times the input takes less than eight times the seconds of this process. 16 is quadratic.
 
     Patterns spend their time in C, where nothing can be counted. Other processes slow the caches down, so the
-    best of three tries counts.
+    best of eight tries counts.
     """
 
     def measure(size: int) -> float:
@@ -26,4 +26,4 @@ def grows_linearly(run: Callable[[int], object]) -> bool:
         return time.process_time() - started
 
     run(100)
-    return any(measure(4_000) < 8 * (measure(1_000) + 0.006) for _ in range(3))
+    return any(measure(4_000) < 8 * (measure(1_000) + 0.006) for _ in range(8))
