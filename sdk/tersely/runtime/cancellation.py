@@ -121,7 +121,7 @@ def time_limit(seconds: float | None) -> Generator[TimeLimit]:
     """Set a new time limit for all work inside the block; None keeps the limit around it."""
     around = _current_limit.get()
     if around.seconds is not None:
-        seconds = around.remaining if seconds is None else min(seconds, around.remaining)
+        seconds = round(around.remaining, 1) if seconds is None else min(seconds, around.remaining)
     limit = TimeLimit(seconds)
     token = _current_limit.set(limit)
     try:
