@@ -109,7 +109,9 @@ TWO_BY_THREE = Claim(
     initial="initial_reward",
     run=_run_two_by_three,
     remarks=f"{_REMARKS} Then co-evolution was better than a static bank by 0.203 (0.142 to 0.274), and a"
-    " static bank worse than none by 0.072 (0.039 to 0.106).",
+    " static bank worse than none by 0.072 (0.039 to 0.106), after 80 updates. Now 40 updates do not improve"
+    " the policy: with a static bank, `reward_seen` is 0.286 with reinforcement learning and 0.311 without."
+    " So this is a test of the bank more than of the policy.",
 )
 
 
