@@ -2,8 +2,9 @@
 
 A sentence is compared with the units of the documents by its words, weighted by their rarity. Up to three
 units together may support it, because a summary joins statements from several places. If the words alone do
-not decide, the selector scores how well the best units answer the sentence. This is not entailment: a
-sentence with the same words and the opposite meaning counts as supported.
+not decide, the selector scores how well the best units answer the sentence. A sentence that alters what its units
+say, in nearly the same words (`alterations`), has no support. This is not entailment: what is false in other
+ways counts as supported.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tersely.split.sentences import split_units
 from tersely.types import Document
@@ -80,6 +82,13 @@ class _Unit:
     terms: frozenset[str]
 
 
+class Checked(NamedTuple):
+    """A sentence's support, and the words by which it alters what the documents say. One of them is empty."""
+
+    support: tuple[Support, ...]
+    altered: tuple[str, ...]
+
+
 class Sources:
     """Documents that may support the sentences of a summary.
 
@@ -107,13 +116,18 @@ class Sources:
     def find_support(self, sentence: str) -> tuple[Support, ...]:
         """Return the units that support the sentence, best first; none if they do not cover enough of it, or
         if the sentence alters what they say."""
-        units = self.find_units(sentence)
-        return () if self._compare(sentence, units) else units
+        return self.check(sentence).support
 
     def find_altered(self, sentence: str) -> tuple[str, ...]:
         """Return the words by which the sentence alters what the documents say: its own, or those that it
         leaves out (`alterations.find_altered`)."""
-        return self._compare(sentence, self.find_units(sentence))
+        return self.check(sentence).altered
+
+    def check(self, sentence: str) -> Checked:
+        """Return the support of the sentence, and the words by which it alters what the documents say."""
+        units = self.find_units(sentence)
+        altered = self._compare(sentence, units)
+        return Checked(() if altered else units, altered)
 
     def find_units(self, sentence: str) -> tuple[Support, ...]:
         """Return the units with the sentence's words, best first, whatever they say; none if they do not

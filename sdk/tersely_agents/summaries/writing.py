@@ -170,7 +170,8 @@ def check_reply(request: Request, reply: Reply, model: str, *, checks: Checks) -
     if reply.finish == "length" and len(ranges) > 1:
         ranges.pop()  # the last sentence was cut off
     written = [text[start:end] for start, end in ranges]
-    support = [sources.find_support(sentence) for sentence in written]
+    checked = [sources.check(sentence) for sentence in written]
+    support = [one.support for one in checked]
     kept = [i for i in range(len(written)) if support[i] or checks == "flag"]
     if checks == "drop mixed":
         kept = _drop_mixed(kept, written, support, request.documents)
@@ -187,8 +188,8 @@ def check_reply(request: Request, reply: Reply, model: str, *, checks: Checks) -
     for i in kept:
         start = body.index(written[i], end)
         end = start + len(written[i])
-        unknown, altered = sources.find_unknown(written[i]), sources.find_altered(written[i])
-        sentences.append(SummarySentence(start, end, support[i], unknown, altered))
+        unknown = sources.find_unknown(written[i])
+        sentences.append(SummarySentence(start, end, support[i], unknown, checked[i].altered))
     return Summary(
         text=body,
         sentences=tuple(sentences),
