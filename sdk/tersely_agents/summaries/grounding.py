@@ -2,9 +2,9 @@
 
 A sentence is compared with the units of the documents by its words, weighted by their rarity. Up to three
 units together may support it, because a summary joins statements from several places. If the words alone do
-not decide, the selector scores how well the best units answer the sentence. A sentence that alters what its units
-say, in nearly the same words (`alterations`), has no support. This is not entailment: what is false in other
-ways counts as supported.
+not decide, the selector scores how well the best units answer the sentence. A sentence that alters what its
+units say, in nearly the same words (`alterations`), has no support. This is not entailment: what is false in
+other ways counts as supported.
 """
 
 from __future__ import annotations
