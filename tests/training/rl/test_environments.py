@@ -134,14 +134,33 @@ def roll_out(task: FamilyTask, *tools: int) -> list[Trajectory]:
 def test_lesson_of_the_colour_comes_before_the_task() -> None:
     task = sample(Families(bank="static", known=1.0))
     context = families.WORDS.decode(task.start().context())
-    assert context.endswith(f"c{task.colour} use u{task.tool} task c{task.colour} s{task.shape}")
+    offset = (task.tool - task.shape) % families.TOOLS
+    assert context.endswith(f"c{task.colour} plus o{offset} task c{task.colour} s{task.shape}")
 
 
-def test_only_unseen_families_have_the_shapes_of_the_test() -> None:
-    environment, draw = Families(known=0.02), random.Random(3)
-    unseen = range(families.SHAPES - families.UNSEEN_SHAPES, families.SHAPES)
-    assert not any(environment.sample(draw, 0.5).shape in unseen for _ in range(100))
-    assert all(environment.sample_unseen(draw).shape in unseen for _ in range(100))
+def test_no_training_task_or_lesson_has_a_rule_of_the_test() -> None:
+    environment, draw = Families(bank="static", known=1.0), random.Random(3)
+    trained = {environment.sample(draw, 0.5).colour for _ in range(2000)}
+    tested = [environment.sample_unseen(draw) for _ in range(500)]
+    assert trained == set(range(families.COLOURS - families.UNSEEN))
+    assert {task.colour for task in tested} == set(range(families.COLOURS)) - trained
+    assert not any(f"c{task.colour} " in task.lessons for task in tested)
+
+
+def test_bank_learns_a_new_rule_from_practice_without_the_answers() -> None:
+    environment, draw = Families(known=0.0), random.Random(4)
+    practice = environment.list_practice(draw)
+    assert [task.colour for task in practice] == list(
+        range(families.COLOURS - families.UNSEEN, families.COLOURS)
+    )
+    for task in practice:
+        environment.learn(roll_out(task, task.tool))
+    practised = {(task.colour, task.shape) for task in practice}
+    for _ in range(200):
+        task = environment.sample_unseen(draw)
+        assert (task.colour, task.shape) not in practised
+        offset = (task.tool - task.shape) % families.TOOLS
+        assert f"c{task.colour} plus o{offset}" in task.lessons
 
 
 def test_bank_learns_warnings_and_what_worked() -> None:
@@ -149,11 +168,13 @@ def test_bank_learns_warnings_and_what_worked() -> None:
     task = sample(environment)
     wrong = (task.tool + 1) % 6
     environment.learn(roll_out(task, wrong, wrong))
-    assert sample(environment).lessons == f"c{task.colour} not u{wrong}"
+    warned = (wrong - task.shape) % families.TOOLS
+    assert sample(environment).lessons == f"c{task.colour} not o{warned}"
     environment.learn(roll_out(task, wrong, task.tool))
-    assert sample(environment).lessons == f"c{task.colour} use u{task.tool}"
+    assert sample(environment).lessons == f"c{task.colour} plus o{(task.tool - task.shape) % families.TOOLS}"
     environment.learn(roll_out(task, wrong, wrong))  # a later failure does not displace what worked
-    assert f"c{task.colour} use u{task.tool}" in sample(environment).lessons
+    worked = (task.tool - task.shape) % families.TOOLS
+    assert f"c{task.colour} plus o{worked}" in sample(environment).lessons
 
 
 def test_bank_learns_only_from_mixed_groups_if_asked() -> None:
@@ -164,7 +185,7 @@ def test_bank_learns_only_from_mixed_groups_if_asked() -> None:
     environment.learn(roll_out(task, task.tool, task.tool))
     assert sample(environment).lessons == ""
     environment.learn(roll_out(task, wrong, task.tool))
-    assert sample(environment).lessons == f"c{task.colour} use u{task.tool}"
+    assert sample(environment).lessons == f"c{task.colour} plus o{(task.tool - task.shape) % families.TOOLS}"
 
 
 def test_bank_forgets_a_lesson_that_never_helped() -> None:

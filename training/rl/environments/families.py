@@ -1,10 +1,11 @@
 """Families of tasks with a hidden rule, and the experience bank that collects lessons about them.
 
-A family is a colour and a shape. The colour alone decides which tool solves its tasks, so a lesson from one
-family helps in others, even in families that were never seen. Lessons come from the real `ExperienceBank`,
-two for each task, at the beginning of the context; they may be about another colour.
+A family is a colour, whose rule is an offset: the tool that solves a task is shape plus offset. So a lesson
+about a colour tells how to solve its tasks and not their answers, and helps with shapes that were not tried.
+Lessons come from the real `ExperienceBank`, two for each task, at the beginning of the context; they may be
+about another colour. No training task has a colour of the test.
 
-    c12 use u3 c40 not u0 task c12 s4    u3 .
+    c12 plus o3 c40 not o0 task c12 s4    u1 .
 """
 
 from __future__ import annotations
@@ -24,16 +25,18 @@ from training.rl.environments.words import STOP, Words
 from training.rl.targets import group_by_task
 from training.rl.trajectory import Outcome, Trajectory
 
-COLOURS, SHAPES, TOOLS = 120, 12, 6
-UNSEEN_SHAPES = 2
-"""Number of shapes that no training task has, so that the test has new families."""
+COLOURS, TOOLS = 120, 6
+SHAPES = TOOLS
+UNSEEN = 24
+"""Number of colours that no training task and no lesson of the cold start has: new rules for the test."""
 RECALLED = 2
 WORDS = Words(
     [
-        *("task", "use", "not"),
+        *("task", "plus", "not"),
         *(f"c{number}" for number in range(COLOURS)),
         *(f"s{number}" for number in range(SHAPES)),
         *(f"u{number}" for number in range(TOOLS)),
+        *(f"o{number}" for number in range(TOOLS)),
     ]
 )
 Bank = Literal["none", "static", "evolving"]
@@ -44,11 +47,11 @@ class Families:
     """The environment (`episode.Environment`), and a learner besides the policy (`episode.Learner`).
 
     Args:
-        rules: seed of the hidden rules, the tool of each colour. bank: "none" recalls nothing, "static"
-        recalls lessons of the cold start, "evolving" also learns from rollouts. known: share of the colours
-        that the cold start has lessons about. learn_from: groups to take lessons from: all, or only those
-        whose rewards differ. omitted: share of the tasks that show no lessons. habit: probability that a
-        flawed demonstration without a lesson takes the first tool.
+        rules: seed of the hidden rules, the offset of each colour. bank: "none" recalls nothing, "static"
+        recalls lessons of the cold start, "evolving" also learns from rollouts. known: share of the trained
+        colours that the cold start has lessons about. learn_from: groups to take lessons from: all, or only
+        those whose rewards differ. omitted: share of the tasks that show no lessons. habit: probability that
+        a flawed demonstration without a lesson takes the first tool.
 
     Raises ValueError for an unknown bank or groups.
     """
@@ -73,26 +76,35 @@ class Families:
                 raise ValueError(f"{value!r} is none of {', '.join(get_args(kind))}")
         self._kind, self._learn_from, self._omitted, self._habit = bank, learn_from, omitted, habit
         draw = random.Random(f"rules {rules}")
-        self.tools = [draw.randrange(TOOLS) for _ in range(COLOURS)]
-        """The tool of each colour."""
+        self.offsets = [draw.randrange(TOOLS) for _ in range(COLOURS)]
+        """The rule of each colour."""
         self.edition = 0
         self._bank = ExperienceBank(":memory:", WordEmbedder())
-        colours = draw.sample(range(COLOURS), round(known * COLOURS))
-        self._bank.add_all([make_lesson(c, draw.randrange(SHAPES), self.tools[c], True) for c in colours])
+        trained = COLOURS - UNSEEN
+        colours = draw.sample(range(trained), round(known * trained))
+        self._bank.add_all([make_lesson(c, draw.randrange(SHAPES), self.offsets[c], True) for c in colours])
 
     def sample(self, random: random.Random, difficulty: float) -> FamilyTask:
         """Return a task of a training family. All tasks are equally hard: `difficulty` is ignored."""
-        return self._make_task(random, random.randrange(SHAPES - UNSEEN_SHAPES))
+        return self._make_task(random, random.randrange(COLOURS - UNSEEN), random.randrange(SHAPES))
 
     def sample_unseen(self, random: random.Random) -> FamilyTask:
-        """Return a task of a family that no training task belongs to."""
-        return self._make_task(random, SHAPES - 1 - random.randrange(UNSEEN_SHAPES))
+        """Return a task of a family that no training task belongs to, with a shape that `list_practice` does
+        not have."""
+        colour = COLOURS - 1 - random.randrange(UNSEEN)
+        return self._make_task(random, colour, (colour + 1 + random.randrange(SHAPES - 1)) % SHAPES)
+
+    def list_practice(self, random: random.Random) -> list[FamilyTask]:
+        """Return one task of each unseen family, from which a bank may learn its rule before the test."""
+        return [
+            self._make_task(random, colour, colour % SHAPES) for colour in range(COLOURS - UNSEEN, COLOURS)
+        ]
 
     def demonstrate(
         self, episode: FamilyEpisode, random: random.Random, *, flawed: bool = False
     ) -> Iterator[Sequence[int]]:
-        tool = self.tools[episode.task.colour]
-        if flawed and f"c{episode.task.colour} use" not in episode.task.lessons:
+        tool = episode.task.tool
+        if flawed and f"c{episode.task.colour} plus" not in episode.task.lessons:
             tool = 0 if random.random() < self._habit else random.randrange(TOOLS)
         yield WORDS.encode(f"u{tool} .")
 
@@ -118,8 +130,7 @@ class Families:
         self._bank = ExperienceBank(":memory:", WordEmbedder())
         self._bank.add_all([Experience.from_dict(values) for values in state_dict["lessons"]])
 
-    def _make_task(self, random: random.Random, shape: int) -> FamilyTask:
-        colour = random.randrange(COLOURS)
+    def _make_task(self, random: random.Random, colour: int, shape: int) -> FamilyTask:
         problem = f"c{colour} s{shape}"
         shown = self._kind != "none" and random.random() >= self._omitted
         recalled = self._bank.recall(problem, k=RECALLED) if shown else []
@@ -127,7 +138,7 @@ class Families:
             f"family-{random.getrandbits(48):012x}",
             colour,
             shape,
-            self.tools[colour],
+            (shape + self.offsets[colour]) % TOOLS,
             # Put the best match next to the task.
             " ".join(match.experience.content for match in reversed(recalled)),
             tuple(match.experience.id for match in recalled),
@@ -164,7 +175,7 @@ class FamilyEpisode:
 
     def step(self, reply: Sequence[int]) -> None:
         tool, *rest = WORDS.decode(reply).split()
-        if rest != [STOP] or not tool.startswith("u") or tool == "use":
+        if rest != [STOP] or not tool.startswith("u"):
             self.outcome = "malformed"
             return
         self.outcome = "answered"
@@ -173,19 +184,19 @@ class FamilyEpisode:
 
 
 def extract_lesson(group: Sequence[Trajectory]) -> Experience:
-    """Extract the lesson of a group: the tool that succeeded, or if all failed the one that failed most
-    often. The rule does not change while the policy learns."""
+    """Extract the lesson of a group: the offset of the tool that succeeded, or if all failed of the one that
+    failed most often. The rule does not change while the policy learns."""
     facts = group[0].facts
     right = [t.facts["tool"] for t in group if succeeded(t)]
     tools = right or [t.facts.get("tool", 0) for t in group]
     (tool, _), *_ = Counter(tools).most_common(1)
-    return make_lesson(facts["colour"], facts["shape"], tool, bool(right))
+    return make_lesson(facts["colour"], facts["shape"], (tool - facts["shape"]) % TOOLS, bool(right))
 
 
-def make_lesson(colour: int, shape: int, tool: int, success: bool) -> Experience:
-    verb = "use" if success else "not"
+def make_lesson(colour: int, shape: int, offset: int, success: bool) -> Experience:
+    verb = "plus" if success else "not"
     # Title and description have only the colour, so that a later lesson about it replaces an earlier one.
-    content = f"c{colour} {verb} u{tool}"
+    content = f"c{colour} {verb} o{offset}"
     return Experience(f"c{colour}", f"task c{colour}", content, f"c{colour} s{shape}", success)
 
 
