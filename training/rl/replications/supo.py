@@ -173,4 +173,6 @@ SUMMARY_TOKENS = Claim(
     ),
     initial="initial_reward",
     run=_run_summary_tokens,
+    remarks="The cold start already writes 89 % of the totals right, and its imitation is not undone in 30"
+    " updates: without the tokens of summaries they keep their quality here.",
 )
