@@ -190,9 +190,10 @@ class _Reader:
 
     def _is_option(self, number: int, place: Place) -> bool:
         """Whether a line begins with the name of an option, and does not continue the text above it."""
+        if not OPTION.match(place.line):
+            return False
         above = self._places[number - 1] if number else place
-        goes_on = above.run == place.run and above.indent == place.indent and not OPTION.match(above.line)
-        return not goes_on and OPTION.match(place.line) is not None
+        return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
     def _goes_on(self, place: Place, label: Head) -> bool:
         """Whether a block continues the value of `label`, a line above it with a name and a value."""
