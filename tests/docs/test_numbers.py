@@ -158,6 +158,15 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (reader("tersely", "300 tokens"),),
         ),
         (
+            "A first call in a new process takes {:.2f} s. Peak memory is {:.0f} MB with thirty documents and "
+            "{:.0f} MB with one of 200,000 words. The installation with everything it needs takes {:.0f} MB.",
+            lambda: (
+                find("latency", "Start", start="new process to first result, 10 documents")["p50"],
+                *(row["peak memory"] for row in load("latency").find("RAM").rows),
+                load("latency").find("Size").rows[0]["base install with everything it needs"],
+            ),
+        ),
+        (
             "a tenth of the text keeps {:.1f} % of the relevant turns, and a quarter keeps {:.1f} %",
             lambda: (support(MEETINGS, "tersely", "0.1"), support(MEETINGS, "tersely", "0.25")),
         ),
