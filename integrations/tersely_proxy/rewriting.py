@@ -179,12 +179,11 @@ class Rewriter:
     def _shorten(self, block: Block, limit: int) -> Decision:
         count = self._compressor.count_tokens
         shortener = Shortener(cast("Compressor", _Strict(self._compressor, self._metrics)), count)
-        (text,), originals = shortener.shorten_texts([block.text], limit, block.query)
+        (text,), originals, result = shortener.shorten_texts([block.text], limit, block.query)
         if not originals:
             return Decision(block.text, block.text, 0, 0)
         if not self._opens_originals:  # nobody could use the id
             text = _REFERENCE.sub("", text, count=1)
-        result = shortener.result
         judged = (result.best_fits, result.answerable) if result else (None, None)
         return Decision(block.text, text, count(block.text), count(text), *judged)
 

@@ -35,6 +35,16 @@ Originals = list[tuple[str, str]]
 """(id, text) of each text that was shortened."""
 
 
+class ShortTexts(NamedTuple):
+    """The texts of a message after shortening."""
+
+    texts: list[str]
+    originals: Originals
+    """The original of all texts, joined; empty if they did not change, or if their original is known."""
+    result: Compression | None = None
+    """None if nothing was compressed."""
+
+
 class ContextMessage(NamedTuple):
     """A message as the context shows it."""
 
@@ -106,8 +116,6 @@ class Shortener:
     def __init__(self, compressor: Compressor | None, count: Callable[[str], int]) -> None:
         self._given = compressor
         self.count = count
-        self.result: Compression | None = None
-        """The result of the newest compression. Other threads overwrite it."""
 
     @cached_property
     def compressor(self) -> Compressor:
@@ -123,7 +131,7 @@ class Shortener:
         the first original.
         """
         text = get_text(shown.message)
-        (short,), originals = self.shorten_texts([text], limit, query, shown.key)
+        (short,), originals, _ = self.shorten_texts([text], limit, query, shown.key)
         if short == text:
             return shown, []
         key = originals[0][0] if originals else shown.key
@@ -131,9 +139,8 @@ class Shortener:
 
     def shorten_texts(
         self, texts: Sequence[str], limit: int, query: str | None, key: str | None = None
-    ) -> tuple[list[str], Originals]:
-        """Shorten the texts of one message to at most `limit` tokens together; return them and the original:
-        all of them, joined.
+    ) -> ShortTexts:
+        """Shorten the texts of one message to at most `limit` tokens together.
 
         The first text that is left begins with a line that says so and names the original. It also says if
         the model failed. Texts that are not needed become empty. If the texts have been shortened before,
@@ -142,7 +149,7 @@ class Shortener:
         text = join_texts(texts)
         before = now = self.count(text)
         if now <= limit:
-            return list(texts), []
+            return ShortTexts(list(texts), [])
         bodies, originals, without = list(texts), [(original_id(text), text)], ""
         head = _HEAD.match(text)
         if key is not None and head and head["key"] == key:
@@ -153,24 +160,24 @@ class Shortener:
         else:
             key = original_id(text)
         id_note = f"{without}; id of the original: {key}]"
-        short = self._shorten(bodies, limit, query, f"[shortened from {before} tokens", id_note)
+        short, result = self._shorten(bodies, limit, query, f"[shortened from {before} tokens", id_note)
         if not any(short):
             short[0] = f"[{before} tokens left out{id_note}"
         if self.count(join_texts(short)) >= now:
-            return list(texts), []
-        return short, originals
+            return ShortTexts(list(texts), [])
+        return ShortTexts(short, originals, result)
 
     def _shorten(
         self, texts: Sequence[str], limit: int, query: str | None, note: str, id_note: str
-    ) -> list[str]:
-        """Return the texts, the first of them after the notes; all of them empty if there is too little
-        room."""
+    ) -> tuple[list[str], Compression | None]:
+        """Return the texts, the first of them after the notes, and the compression; all texts are empty if
+        there is too little room."""
         short = [""] * len(texts)
         head = f"{note}{id_note}\n"
         left = limit - self.count(head)
         if left < _LEAST_TOKENS:
-            return short
-        result = self.result = self.compressor.compress(query, texts, budget=left)
+            return short, None
+        result = self.compressor.compress(query, texts, budget=left)
         if result.status == "degraded" and _DEGRADED not in note:
             return self._shorten(texts, limit, query, note + _DEGRADED, id_note)
         for document in result.documents:
@@ -178,7 +185,7 @@ class Shortener:
         first = next((place for place, text in enumerate(short) if text), None)
         if first is not None:
             short[first] = head + short[first]
-        return short
+        return short, result
 
     def fit(self, text: str, limit: int, query: str | None) -> str:
         """Return the sentences of `text` that the query needs most, in at most `limit` tokens."""
