@@ -42,7 +42,7 @@ def write_pages() -> None:
 def _fill(match: re.Match[str]) -> str:
     start, name = match.groups()
     if name not in TABLES:
-        raise ValueError(f"no table is called {name}; there are {', '.join(TABLES)}")
+        raise ValueError(f"no table is called {name}; the tables are {', '.join(TABLES)}")
     return f"{start}\n{TABLES[name]()}\n\n"
 
 
@@ -74,7 +74,7 @@ def _kept_answers() -> str:
 
 
 def _kept_and_leads() -> str:
-    """Return the same table for more sets, with tersely's lead over the strongest rival."""
+    """Return the table of `_kept_answers` for more sets, with tersely's lead over the strongest rival."""
     strongest = find_table("quality", "Lead over the strongest peer")
     rows: list[list[str]] = []
     for name in (HOTPOTQA, NQ_30, SQUAD, WIKIQA, PACKAGES, GERMAN):
@@ -87,13 +87,11 @@ def _kept_and_leads() -> str:
 def _list_kept(name: str) -> list[str]:
     """Return the percentages of answers that each of `SYSTEMS` keeps in a tenth of the tokens of a set."""
     answers = find_table("quality", "Answers")
-    return mark_best(
-        [percent(answers.find(set=name, system=s, rate="0.1")["answers kept"]) for s in SYSTEMS]
-    )
+    return mark_best([percent(answers.find(set=name, system=s, rate="0.1")["answers kept"]) for s in SYSTEMS])
 
 
 def _reader() -> str:
-    """Return the table of the F1 of a reader's answers from what each system keeps."""
+    """Return the table of F1: a reader answers from what each system keeps."""
     answers, leads = find_table("reading", "Answers"), find_table("reading", "Tersely's lead")
     systems = (*SYSTEMS, "whole documents")
     rows: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Stanzas: records with the same fields, one per line, as in `dpkg --status`. Blank lines separate them.
+"""Stanzas: records with the same fields, one field a line, as in `dpkg --status`. Blank lines separate them.
 
 The first field names the stanza. The value of a field may continue in indented lines below it.
 """
@@ -67,7 +67,7 @@ STANZA = Format("stanza", _START, _find_end, only_starts_paragraphs=True)
 
 
 def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
-    """Return the tree of stanzas. The other fields need the first field and those with a name."""
+    """Return the tree of stanzas. The other fields need the first one and those that name it."""
     stanzas: list[Node] = []
     above = start
     for left, right in find_lines(text, start, end):

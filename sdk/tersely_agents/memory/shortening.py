@@ -1,4 +1,4 @@
-"""Shorter messages: the sentences that the task needs stay, and an id leads to the original."""
+"""Shorter messages: they keep the sentences that the task needs, and an id that leads to the original."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tersely.types import Compression
 from tersely_agents.memory.store import original_id
 
 REFERENCE_TOKENS = 40
-"""Most tokens of a message that only refers to its original."""
+"""Largest number of tokens of a message that only refers to its original."""
 _LEAST_TOKENS = 24
 """A text with less room is replaced by a reference to its original."""
 
@@ -95,7 +95,8 @@ def _is_part(text: str, original: str) -> bool:
 
 
 def find_source(message: Json, key: str | None, original: str | None) -> ContextMessage:
-    """Combine a shortened message with its source, which is read from the original text under its id."""
+    """Combine a shortened message with its source. `original` is the text that is stored under the id
+    `key`."""
     shown = ContextMessage(message, key)
     if original is None:
         return shown
@@ -126,9 +127,9 @@ class Shortener:
     ) -> tuple[ContextMessage, Originals]:
         """Shorten the text of a message to at most `limit` tokens; return the message and the original.
 
-        With a very low limit the text is only a reference to the original, which may exceed it. A message
-        that would not become shorter stays as it is. If it has been shortened before, its id stays that of
-        the first original.
+        With a very low limit the text is only a reference to the original, and may exceed the limit. A
+        message that would not become shorter stays as it is. If it has been shortened before, its id stays
+        that of the first original.
         """
         text = get_text(shown.message)
         (short,), originals, _ = self.shorten_texts([text], limit, query, shown.key)
@@ -142,9 +143,9 @@ class Shortener:
     ) -> ShortTexts:
         """Shorten the texts of one message to at most `limit` tokens together.
 
-        The first text that is left begins with a line that says so and names the original. It also says if
-        the model failed. Texts that are not needed become empty. If the texts have been shortened before,
-        `key` is the id of their original, which stays.
+        The first text that is left begins with a line that says that it was shortened, and names the
+        original. It also says if the model failed. Texts that are not needed become empty. If the texts have
+        been shortened before, `key` is the id of their original, and stays.
         """
         text = join_texts(texts)
         before = now = self.count(text)
@@ -170,8 +171,8 @@ class Shortener:
     def _shorten(
         self, texts: Sequence[str], limit: int, query: str | None, note: str, id_note: str
     ) -> tuple[list[str], Compression | None]:
-        """Return the texts, the first of them after the notes, and the compression; all texts are empty if
-        there is too little room."""
+        """Return the texts and the compression. The first text that is left begins with the line about the
+        original. All texts are empty if there is too little room."""
         short = [""] * len(texts)
         head = f"{note}{id_note}\n"
         left = limit - self.count(head)
@@ -197,7 +198,7 @@ class Shortener:
     def fit_step(
         self, step: Sequence[ContextMessage], limit: int, query: str | None
     ) -> tuple[list[ContextMessage], Originals]:
-        """Shorten the messages of a step to at most `limit` tokens: the longest texts, to one length.
+        """Shorten the messages of a step to at most `limit` tokens: the longest texts are cut to one length.
 
         Images and other parts are left out if the messages do not fit with them. Tool calls stay as they
         are. If they alone are too long, one message refers to the whole step.
@@ -273,7 +274,7 @@ class Shortener:
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Join the texts of one message, as their original is kept."""
+    """Join the texts of one message, in the form in which their original is kept."""
     return "\n\n".join(filter(None, texts))
 
 
@@ -287,7 +288,8 @@ def cut_sentences(text: str, limit: int, count: Callable[[str], int]) -> str:
 
 
 def _choose_lengths(costs: Sequence[int], limit: int) -> list[int]:
-    """Return lengths to try for the longest texts, in tokens: one that fills the limit, less, and none."""
+    """Return lengths to try for the longest texts, in tokens: one that fills the limit, three quarters and
+    half of it, and none."""
     left, length = limit, 0
     for number, cost in enumerate(costs):
         length = left // (len(costs) - number)
