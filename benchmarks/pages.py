@@ -25,7 +25,7 @@ WIKIQA = "WikiQA, 10 hard negatives"
 PACKAGES = "Packages' documentation, 24 passages"
 GERMAN = "XQuAD de, 10 hard negatives"
 READER = "claude"
-RIVALS = ("MiniLM sentences", "BM25 sentences", "LLMSlim")
+SYSTEMS = ("tersely", "MiniLM sentences", "BM25 sentences", "LLMSlim")
 
 
 def render_pages() -> dict[Path, str]:
@@ -42,7 +42,7 @@ def write_pages() -> None:
 def _fill(match: re.Match[str]) -> str:
     start, name = match.groups()
     if name not in TABLES:
-        raise ValueError(f"no table is called {name}; there are {', '.join(TABLES)}")
+        raise ValueError(f"no table is called {name}; the tables are {', '.join(TABLES)}")
     return f"{start}\n{TABLES[name]()}\n\n"
 
 
@@ -69,38 +69,31 @@ def mark_best(values: Sequence[float]) -> list[str]:
 
 def _kept_answers() -> str:
     """Return the table of answers that tersely and its rivals keep in a tenth of the tokens."""
-    answers = find_table("quality", "Answers")
-    systems = ("tersely", *RIVALS)
-    rows = [
-        [
-            name,
-            *mark_best(
-                [percent(answers.find(set=name, system=s, rate="0.1")["answers kept"]) for s in systems]
-            ),
-        ]
-        for name in (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN)
-    ]
-    return join_markdown(["rate 0.1", *systems], rows)
+    names = (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN)
+    return join_markdown(["rate 0.1", *SYSTEMS], [[name, *_list_kept(name)] for name in names])
 
 
 def _kept_and_leads() -> str:
-    """Return the same table for more sets, with tersely's lead over the strongest rival."""
-    answers = find_table("quality", "Answers")
+    """Return the table of `_kept_answers` for more sets, with tersely's lead over the strongest rival."""
     strongest = find_table("quality", "Lead over the strongest peer")
-    systems = ("tersely", *RIVALS)
     rows: list[list[str]] = []
     for name in (HOTPOTQA, NQ_30, SQUAD, WIKIQA, PACKAGES, GERMAN):
-        kept = [percent(answers.find(set=name, system=s, rate="0.1")["answers kept"]) for s in systems]
         leads = [strongest.find(set=name, kept="answers", rate=rate) for rate in ("0.1", "0.25")]
         cells = [f"{percent(row['lead']):+.1f} {row['standing']}" for row in leads]
-        rows.append([name, *mark_best(kept), *cells])
-    return join_markdown(["rate 0.1", *systems, "lead", "lead at 0.25"], rows)
+        rows.append([name, *_list_kept(name), *cells])
+    return join_markdown(["rate 0.1", *SYSTEMS, "lead", "lead at 0.25"], rows)
+
+
+def _list_kept(name: str) -> list[str]:
+    """Return the percentages of answers that each of `SYSTEMS` keeps in a tenth of the tokens of a set."""
+    answers = find_table("quality", "Answers")
+    return mark_best([percent(answers.find(set=name, system=s, rate="0.1")["answers kept"]) for s in SYSTEMS])
 
 
 def _reader() -> str:
-    """Return the table of the F1 of a reader's answers from what each system keeps."""
+    """Return the table of F1: a reader answers from what each system keeps."""
     answers, leads = find_table("reading", "Answers"), find_table("reading", "Tersely's lead")
-    systems = ("tersely", *RIVALS, "whole documents")
+    systems = (*SYSTEMS, "whole documents")
     rows: list[list[str]] = []
     for name in dict.fromkeys(str(row["set"]) for row in answers.rows):
         for size in ("0.1", "0.25"):
@@ -137,62 +130,9 @@ def _recall() -> str:
     return join_markdown(["promised", "kept their answer", "share of tokens"], rows)
 
 
-def _speed() -> str:
-    """Return the table of the seconds of a call, the memory and the size, from the record of latency."""
-    record = Record.read(BASELINES / "latency.json")
-    ours = record.find("Calls").select(system="tersely")
-    starts = record.find("Start").rows
-    rows = [[str(row["request"]), f"{row['p50']:.2f} s"] for row in ours]
-    rows += [[str(row["start"]), f"{row['p50']:.2f} s"] for row in starts]
-    rows += [
-        [f"peak memory, {row['request']}", f"{row['peak memory']:.0f} MB"] for row in record.find("RAM").rows
-    ]
-    (size,) = record.find("Size").rows
-    rows.append(
-        ["installed, with everything it needs", f"{size['base install with everything it needs']:.0f} MB"]
-    )
-    return join_markdown(["what", "median"], rows)
-
-
-def _tool_results() -> str:
-    """Return the table of the answers and false values in generated tool results."""
-    together = find_table("tool_results", "All kinds together")
-    methods = ("tersely", "LLMSlim", "lines by BM25", "head")
-    rows = [
-        [
-            method,
-            *(
-                f"{percent(row['answered']):.0f} / {percent(row['false']):.0f}"
-                for row in (together.find(method=method, rate=rate) for rate in ("2%", "5%", "20%"))
-            ),
-        ]
-        for method in methods
-    ]
-    return join_markdown(["answered / false, %", "2 % of the tokens", "5 %", "20 %"], rows)
-
-
-def _real_results() -> str:
-    """Return the table of the answers in results of real commands and files."""
-    together = find_table("real_results", "All kinds together")
-    methods = dict.fromkeys(str(row["method"]) for row in together.rows)
-    rows: list[list[str]] = []
-    for method in methods:
-        cells = [together.find(method=method, budget=budget)["answered"] for budget in (300, 1000)]
-        rows.append([method, *(_show(cell) for cell in cells)])
-    return join_markdown(["answered, %", "300 tokens", "1,000 tokens"], rows)
-
-
-def _show(cell: Cell) -> str:
-    assert isinstance(cell, Estimate)
-    return f"{percent(cell):.1f} ({100 * cell.low:.0f} to {100 * cell.high:.0f})"
-
-
 TABLES: Mapping[str, Callable[[], str]] = {
     "kept answers": _kept_answers,
     "kept answers and leads": _kept_and_leads,
     "reader": _reader,
     "recall": _recall,
-    "speed": _speed,
-    "tool results": _tool_results,
-    "real tool results": _real_results,
 }

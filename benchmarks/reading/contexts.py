@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.quality.controls import CHARACTERS, OURS, CachedScorer, make_controls
 from benchmarks.quality.runner import list_spans
 from benchmarks.quality.slim import SLIM, compress_to
+from benchmarks.reading.meetings import load_meetings
 from benchmarks.real_results.questions import load as load_results
 from benchmarks.shared.statistics import Floats
 from benchmarks.shared.tasks import TASKS, Example, KeptSpan
@@ -27,10 +28,11 @@ RECALL = 0.95
 BUDGETS = (300, 1_000)
 """Most tokens of a tool result."""
 TOOLS = "real_results"
+MEETINGS = "meetings"
 PACKAGES = "packages"
 MOST_WORDS = 5
 """Most words of an answer about packages: the prompt asks for one to five, and many answers are longer."""
-SETS = ("hotpotqa", "qed_nq_30", "squad", PACKAGES, TOOLS)
+SETS = ("hotpotqa", "qed_nq_30", "squad", PACKAGES, MEETINGS, TOOLS)
 BEFORE = "tersely, with the sentence before"
 """Whether sentences that open with a pronoun are read better with the one before them."""
 
@@ -101,7 +103,9 @@ def open_set(name: str, scorer: Scorer, *, data: str | None, limit: int, seed: i
     """Return the work of a set. `scorer` is tersely's model."""
     if name == TOOLS:
         return _open_results(Compressor(scorer), limit, seed)
-    if name == PACKAGES:
+    if name == MEETINGS:
+        examples = load_meetings(data, limit)
+    elif name == PACKAGES:
         examples = TASKS[name].load("eval", data=data, limit=None, seed=seed)
         examples = [e for e in examples if min(len(a.split()) for a in e.answers) <= MOST_WORDS][:limit]
     else:

@@ -9,13 +9,15 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.quality.controls import OURS
-from benchmarks.reading.contexts import TOOLS, Key
+from benchmarks.reading.contexts import MEETINGS, TOOLS, Key
 from benchmarks.reading.rows import Answer
 from benchmarks.shared.statistics import Estimate, Floats, resample
 from benchmarks.shared.tasks import TASKS
 from benchmarks.table import Column, Row, Table
 
 MEAN = "mean of the sets"
+TITLES = {TOOLS: "Real tool results", MEETINGS: "Meetings of 5k to 11k words"}
+"""Sets that are not passages, so that the mean leaves them out."""
 FEWEST = 10
 """Questions of a row."""
 READ = (
@@ -72,13 +74,13 @@ def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Siz
 
 def title(name: str) -> str:
     """Return the name of a set in tables."""
-    return "Real tool results" if name == TOOLS else TASKS[name].title
+    return TITLES[name] if name in TITLES else TASKS[name].title
 
 
 def _name_sets(groups: Mapping[tuple[str, str, str], Mapping[str, Answer]], size: str) -> list[str]:
     """Return the sets of passages of which tersely was asked at a size, or all of them for all documents."""
     return sorted(
-        {n for n, own, system in groups if n != TOOLS and (size == "all" or (own == size and system == OURS))}
+        {n for n, own, system in groups if n in TASKS and (size == "all" or (own == size and system == OURS))}
     )
 
 
@@ -141,7 +143,7 @@ def _compare(
             for name, (ours_f1, theirs_f1) in sets.items():
                 lead = _estimate_mean([ours_f1 - theirs_f1], seed)
                 rows.append(_lead(place, title(name), len(ours_f1), lead))
-            passages = [ours_f1 - theirs_f1 for name, (ours_f1, theirs_f1) in sets.items() if name != TOOLS]
+            passages = [ours_f1 - theirs_f1 for name, (ours_f1, theirs_f1) in sets.items() if name in TASKS]
             if len(passages) == len(_name_sets(groups, size)) > 1:
                 rows.append(_lead(place, MEAN, sum(map(len, passages)), _estimate_mean(passages, seed)))
     return rows

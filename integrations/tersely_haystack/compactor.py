@@ -117,7 +117,7 @@ class TerselyCompactor:
             self._shortener = Shortener(compressor, compressor.count_tokens)
         note = message.meta.get(NOTE_KEY)
         texts = [note["original"]] if note else _read_texts(result.result)
-        shortened, originals = self._shortener.shorten_texts(texts, limit, query)
+        shortened, originals, _ = self._shortener.shorten_texts(texts, limit, query)
         if not originals:
             return message
         ((key, original),) = originals

@@ -38,7 +38,7 @@ class WordScorer:
 
 
 class ShorterText(NamedTuple):
-    """What a text has become."""
+    """A text after shortening."""
 
     text: str
     tokens_before: int
@@ -65,12 +65,12 @@ class TextShortener:
         if len(text) * 4 <= OVER or (before := self.count(text)) <= OVER:
             return None
         shortener = Shortener(self._compressor, self.count)
-        (short,), originals = shortener.shorten_texts([text], KEEP, query)
+        (short,), originals, result = shortener.shorten_texts([text], KEEP, query)
         if not originals:
             return None
         ((key, original),) = originals
         self._originals.keep(key, original)
-        best_fits = shortener.result is None or shortener.result.best_fits is not False
+        best_fits = result is None or result.best_fits is not False
         if not best_fits:
             note += "The part with the highest score is too large and is not here; "
         short += f"\n[{note}{shell_command(key)} prints the whole text]"

@@ -106,7 +106,7 @@ def shorten_result(
         return message, []
     # The note, not the text, says whether it was shortened before: a tool may write what it likes.
     note = message.additional_kwargs.get(NOTE_KEY)
-    shortened, originals = shortener.shorten_texts(texts, limit, query, note and note["id"])
+    shortened, originals, _ = shortener.shorten_texts(texts, limit, query, note and note["id"])
     if shortened == texts:
         return message, []
     update: Json = {"content": replace_texts(message.content, shortened)}

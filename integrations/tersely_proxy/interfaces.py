@@ -36,7 +36,7 @@ class Call(NamedTuple):
 
 
 class Interface(ABC):
-    """What the proxy must know of a chat interface to offer the tool and to answer its calls."""
+    """A chat interface: the proxy needs these values to offer the tool and to answer its calls."""
 
     turns: str
     """Key of the request's list that holds the conversation."""

@@ -22,10 +22,11 @@ from tersely_proxy.formats import Block, find_opening
 from tersely_proxy.json_strings import Place, replace_strings
 
 MAX_CHARACTERS = 32_000_000
-"""Most characters of the remembered texts, before and after. The one used longest ago goes first."""
+"""Largest number of characters of the remembered texts, originals and replacements together. The decision
+used longest ago is forgotten first."""
 _REFERENCE = re.compile(r"; id of the original: [0-9a-f]{12}(?=\])")
 MAX_RECEIPTS = 1000
-"""The oldest goes first."""
+"""The oldest is forgotten first."""
 
 
 class CompressionFailedError(TerselyError):
@@ -59,7 +60,7 @@ class Change:
     place: Place
     tool: str
     key: bytes
-    """Key of the decision, for as long as it is remembered."""
+    """Key of the decision, which may be forgotten."""
     tokens_before: int
     tokens_after: int
     best_fits: bool | None
@@ -96,10 +97,12 @@ class Rewritten:
 
 
 Reader = Callable[[Any], Iterator[Block]]
+"""A function that finds the texts of a parsed request."""
 
 
 class Rewriter:
-    """Shortens texts, and decides once for each: the same text and query always give the same text.
+    """Shortens texts, and decides once for each: as long as the decision is remembered, the same text and
+    query give the same replacement.
 
     Safe to share between threads.
     """
@@ -117,15 +120,17 @@ class Rewriter:
         self._decisions = Recent[bytes, Decision](MAX_CHARACTERS, lambda decision: decision.characters)
 
     def rewrite(self, body: bytes, read: Reader) -> Rewritten:
-        """Return the body with shorter texts. Raises ValueError unless it is JSON, and the model's errors."""
+        """Return the body with shorter texts. Raises ValueError if it is not JSON.
+
+        Errors of the model are raised too.
+        """
         return self._apply(body, read, self._shorten)
 
     def leave(self, body: bytes, read: Reader) -> Rewritten:
-        """Return the body with only those texts shortened that are known.
+        """Return the body, in which only texts with a remembered decision are shortened.
 
-        All others stay whole for as long as they are remembered.
-
-        For a request whose texts could not be shortened in time: later turns must not change what was sent.
+        All others stay whole, and this is remembered. It is for a request whose texts could not be shortened
+        in time: later turns must not change what was sent.
         """
         return self._apply(body, read, lambda block, limit: Decision(block.text, block.text, 0, 0))
 
@@ -173,18 +178,18 @@ class Rewriter:
         self._metrics.count_lookup(hit=known is not None)
         if known is not None:
             return known
-        # Another request may decide meanwhile, and its decision may be sent.
+        # Another request may have decided meanwhile. The first decision counts: it may
+        # have been sent.
         return self._decisions.keep(key, decide())
 
     def _shorten(self, block: Block, limit: int) -> Decision:
         count = self._compressor.count_tokens
         shortener = Shortener(cast("Compressor", _Strict(self._compressor, self._metrics)), count)
-        (text,), originals = shortener.shorten_texts([block.text], limit, block.query)
+        (text,), originals, result = shortener.shorten_texts([block.text], limit, block.query)
         if not originals:
             return Decision(block.text, block.text, 0, 0)
         if not self._opens_originals:  # nobody could use the id
             text = _REFERENCE.sub("", text, count=1)
-        result = shortener.result
         judged = (result.best_fits, result.answerable) if result else (None, None)
         return Decision(block.text, text, count(block.text), count(text), *judged)
 

@@ -83,10 +83,10 @@ class Compressor:
     ) -> Compression:
         """Keep what the query needs or, without a query, what covers as much of the documents as possible.
 
-        With `budget` or `rate` the best units fill the limit. With `recall` every unit above a calibrated
-        threshold is kept, unless a limit prevents it. With none of them every unit above the model's own
-        threshold is kept, so the size varies and the text can be empty. A sentence that repeats a kept one
-        word for word is left out. The text is never longer than the input.
+        With `budget` or `rate` the best units fill the limit. With `recall` every unit that reaches a
+        calibrated threshold is kept, unless a limit prevents it. With none of them every unit that reaches
+        the model's own threshold is kept, so the size varies and the text can be empty. A sentence that
+        repeats a kept one word for word is left out. The text is never longer than the input.
 
         Args:
             query: the question that the context should answer. With None, the best units are those that
@@ -99,7 +99,7 @@ class Compressor:
             recall: the share of questions, in (0, 1), whose answer sentence must survive. The promise holds
                 for questions like those of the model's calibration set. The result's `recall_met` is false if
                 `budget`, `rate`, `level` or `max_docs` may have prevented it.
-            abstain: the share of answerable questions, in (0, 1), that must get through. If the documents
+            abstain: the share of answerable questions, in (0, 1), that must not be refused. If the documents
                 seem not to answer the query, the status is "abstained" and the text empty. `refused` in the
                 result is the share of unanswerable questions that are refused. Both shares hold for questions
                 like those of the model's calibration set; see `calibrated`.
@@ -112,8 +112,9 @@ class Compressor:
                 running text), or "all" (also between those).
             min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
                 exceed `budget`. Short inputs are not worth the time.
-            timeout: seconds until the result is due. The model stops reading in time. If there is not even
-                enough time to split a document, only its beginning is read. The rest is dropped as "unread".
+            timeout: seconds until the result is due. The model stops reading early enough for it. If there is
+                not even enough time to split a document, only its beginning is read. The rest is dropped as
+                "unread".
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged. With a limit the
@@ -224,7 +225,7 @@ class Compressor:
         """Run `compress` for each (query, docs) in parallel, with the same options; results are in order."""
         # Read all requests first: a generator may overwrite the documents of one request with the next ones.
         read = read_requests(requests)
-        # Each request runs in a copy of the caller's context, with the tracing span and the cancellation.
+        # Each request runs in a copy of the caller's context, with its tracing span and cancellation.
         jobs = [(copy_context(), request) for request in read]
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 
@@ -244,7 +245,7 @@ class Compressor:
         timeout: float | None = None,
     ) -> CompressedMessages:
         """Shorten the tool results of a chat; see `tersely.messages.compress_messages`."""
-        from tersely.messages import compress_messages  # here: `import tersely` does not need it
+        from tersely.messages import compress_messages  # `import tersely` does not need it
 
         return compress_messages(self, messages, query=query, budget=budget, rate=rate, timeout=timeout)
 

@@ -198,15 +198,19 @@ def diff(d: Draw) -> str:
 
 @form("diff -u", outline(r"--- ", r"@@ "))
 def diff_unified(d: Draw) -> str:
-    old = [d.phrase() for _ in range(40)]
+    return re.sub(r"(?m)^(---|\+\+\+) .*", rf"\1 {d.word()}.txt", run_diff(d, "-u"))
+
+
+def run_diff(d: Draw, option: str) -> str:
+    """Return how `diff` shows two versions of a text that differ in a few lines."""
+    old = [d.phrase() for _ in range(d.randint(20, 50))]
     new = list(old)
     for _ in range(d.randint(2, 6)):
         new[d.randrange(len(new))] = d.phrase()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "a").write_text("\n".join(old) + "\n")
         (Path(folder) / "b").write_text("\n".join(new) + "\n")
-        text = run(f"diff -u {folder}/a {folder}/b")
-    return re.sub(r"(?m)^(---|\+\+\+) .*", rf"\1 {d.word()}.txt", text)
+        return run(f"diff {option} {folder}/a {folder}/b")
 
 
 @form("git status", outline(r"(Changes|Untracked|Unmerged)"))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import Path
 
-from tests.audit.foreign_commands import folders, repository, run
+from tests.audit.foreign_commands import folders, repository, run, run_diff
 from tests.audit.foreign_draw import Draw, Missing, form
 from tests.audit.foreign_packages import debian_packages
 from tests.audit.foreign_readers import Line, outline, records, table, with_prose
@@ -95,18 +95,10 @@ def log_patches(d: Draw) -> str:
 
 @form("diff -c", outline(r"\*\*\* \S+\.txt", r"\*{15}$", r"(\*\*\*|---) \d+(,\d+)? (\*\*\*\*|----)$"))
 def context_diff(d: Draw) -> str:
-    parts = []
-    for name in d.words(d.randint(1, 3)):
-        old = [d.phrase() for _ in range(d.randint(20, 50))]
-        new = list(old)
-        for _ in range(d.randint(2, 6)):
-            new[d.randrange(len(new))] = d.phrase()
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "a").write_text("\n".join(old) + "\n")
-            (Path(folder) / "b").write_text("\n".join(new) + "\n")
-            text = run(f"diff -c {folder}/a {folder}/b")
-        parts.append(re.sub(r"(?m)^(\*\*\*|---) /.*", rf"\1 {name}.txt", text))
-    return "".join(parts)
+    return "".join(
+        re.sub(r"(?m)^(\*\*\*|---) /.*", rf"\1 {name}.txt", run_diff(d, "-c"))
+        for name in d.words(d.randint(1, 3))
+    )
 
 
 def mails(rows: Sequence[str], source: Sequence[str]) -> list[Line]:

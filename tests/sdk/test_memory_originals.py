@@ -56,10 +56,10 @@ def test_only_ordered_words_of_the_original_are_recognised(words: list[str], bet
 
 
 def test_texts_shortened_again_keep_the_id_that_is_passed_on() -> None:
-    texts, ((key, original),) = SHORTENER.shorten_texts([PAGE, facts(1, 40)], 120, "stone")
-    again, originals = SHORTENER.shorten_texts(texts, 60, "stone", key)
+    texts, ((key, original),), _ = SHORTENER.shorten_texts([PAGE, facts(1, 40)], 120, "stone")
+    again, originals, _ = SHORTENER.shorten_texts(texts, 60, "stone", key)
     assert originals == []
     assert REFERENCE.findall("".join(again)) == [key]
     assert f"from {count_tokens(original)} tokens" in "".join(again)
-    _, ((other, _),) = SHORTENER.shorten_texts(texts, 60, "stone")
+    _, ((other, _),), _ = SHORTENER.shorten_texts(texts, 60, "stone")
     assert other != key

@@ -23,9 +23,10 @@ MARK_TOKENS = 8
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT = 4
-"""Such a sentence comes with the one before it if both take at most 1 / _CONTEXT of the limit."""
+"""Such a sentence comes with those before it if together they take at most 1 / _CONTEXT of the limit."""
 _HEADS = 0.5
-"""The price of a part of structure includes this share of its heads' tokens: others may share the heads."""
+"""The price of a part of an opened block includes this share of its heads' tokens, because other parts may
+need the same heads."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
@@ -37,7 +38,7 @@ _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _TRAILING = ".,;:" + _QUOTES
 _FEWEST, _SHORTEST = 4, 16
 """A sentence with fewer words and fewer characters than these may be repeated. That costs little, and a short
-sentence may mean something else each time. The characters are for scripts without spaces."""
+sentence may mean something else each time. The number of characters is for scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,9 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for the best one. That can cost nearly all of the score.
-        # So try selections with the best unit, and take the one with the highest sum (Lin and Bilmes, 2010).
+        # Shorter units came first and left no room for the best one. That can cost nearly the whole
+        # sum of scores. So try selections with the best unit, and take the one with the highest sum (Lin and
+        # Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}
@@ -133,7 +135,7 @@ def _find_sequence(split: Split, scores: Scores, options: CompressionOptions) ->
 def _find_candidates(
     split: Split, packing_scores: Sequence[float], sequence: Sequence[int], length_price: float
 ) -> list[Candidate]:
-    """Return a candidate for each unit in `sequence` that says something by itself."""
+    """Return a candidate for each unit of the documents in `sequence` that says something by itself."""
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     room = split.limit * cost_of_a_token // _CONTEXT
     candidates: list[Candidate] = []
@@ -166,7 +168,7 @@ def _find_candidates(
 
 
 def _find_context(split: Split, position: int, room: int) -> set[int]:
-    """Return the units above a sentence that its first words refer to, as far as `room` allows.
+    """Return the units that the first words of a sentence refer to, as far as `room` allows.
 
     They are the sentences before it in its paragraph, up to one that does not refer to another.
     """

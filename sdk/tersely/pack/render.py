@@ -39,9 +39,9 @@ class RenderedDocument(NamedTuple):
 
     text: str
     citations: tuple[Citation, ...]
-    """The source of each part of `text`, in order. Each gives the document the index 0."""
+    """The source of each part of `text`, in order. Its document has the index 0."""
     marks: tuple[Mark, ...]
-    """Each mark in `text`. It gives the document the index 0."""
+    """Each mark in `text`. Its document has the index 0."""
 
 
 class Rendered(NamedTuple):
@@ -241,7 +241,7 @@ class _Builder:
         self.add(self._source[last.end : end])
 
     def add_mark(self, mark: str, start: int, end: int) -> None:
-        """Add a mark for the dropped `source[start:end]`, with its line breaks. Add nothing for ""."""
+        """Add a mark, which may have line breaks, for the dropped `source[start:end]`. Add nothing for ""."""
         if mark:
             lead = len(mark) - len(mark.lstrip())
             at = self._length + lead

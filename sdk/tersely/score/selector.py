@@ -4,14 +4,14 @@
 
 The vectors of sentences rule out windows that the encoder need not read, and are features of the fusion.
 
-If the question seems to need another hop (a second document that the first one names), the gate opens. The
-encoder then reads more windows, if it has not read all. A second pass searches for paths of two sentences: it
-rereads the most promising windows, each with one of the best sentences in front. The second stage of the
-fusion then compares the best sentences of all documents.
+If the question seems to need another hop (a second document that the first one names), the gate opens: the
+fusion's second stage counts. The encoder then reads more windows, if it has not read all. A second pass
+searches for paths of two sentences: it rereads the most promising windows, each with one of the best
+sentences in front. The second stage of the fusion then compares the best sentences of all documents.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`), because the
-encoder would read letters without meaning. If the vocabulary breaks many words of a question, the encoder and
-the matches by characters both count.
+encoder would read letters without meaning. If the vocabulary splits many words of a question into pieces, the
+encoder and the matches by characters both count.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Selector:
     preparation_name: str = ""
     """Name of the model, with a checksum of all that preparations depend on."""
     embedder: Embedder | None = None
-    """None for a model without a graph for sentences."""
+    """None for a model without a graph that makes vectors of sentences."""
     answerability: Answerability | None = None
 
     @classmethod

@@ -110,7 +110,7 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
     whole = [
         document.preparation.units
         if isinstance(document, PreparedDocument)
-        else split_units(document.text[:end] if end < len(document.text) else document.text)
+        else split_units(document.text[:end])
         for document, end in zip(documents, ends, strict=True)
     ]
     rests = [

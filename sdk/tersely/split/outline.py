@@ -31,8 +31,8 @@ _LONG_CLAUSE = 120
 _DEEPEST = 16
 """Deepest nesting of lines that is followed."""
 _MOST_HEADS = 64
-"""A block under a head also needs the heads of that head, if these are at most this many. Without this bound,
-if each line announces the next one, the last line would need all others."""
+"""A block under a head also needs the heads of that head, unless they are more than this. Without this bound,
+the last of many lines that each announce the next one would need all the others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _INK = re.compile(r"[^\W_]")
 _COMMENTS = ("#", "//", ";", "--", "%")
@@ -50,7 +50,7 @@ def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) ->
 
     Args:
         blocks: all blocks of a text, in order.
-        spans: the units of each block.
+        spans: the indices of the first and the last unit of each block.
     """
     if all(block.kind == "sentence" and not _IS_HEAD.match(lines.texts[block.first]) for block in blocks):
         return {}  # only paragraphs
@@ -190,9 +190,10 @@ class _Reader:
 
     def _is_option(self, number: int, place: Place) -> bool:
         """Whether a line begins with the name of an option, and does not continue the text above it."""
+        if not OPTION.match(place.line):
+            return False
         above = self._places[number - 1] if number else place
-        goes_on = above.run == place.run and above.indent == place.indent and not OPTION.match(above.line)
-        return not goes_on and OPTION.match(place.line) is not None
+        return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
     def _goes_on(self, place: Place, label: Head) -> bool:
         """Whether a block continues the value of `label`, a line above it with a name and a value."""
@@ -225,7 +226,7 @@ class _Reader:
         return False
 
     def _end(self, place: Place, state: State) -> None:
-        """Close a block between BEGIN and END. Each of its units needs both lines."""
+        """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
         begin, end = state.begins.pop(), place.units.first
         self._needs[end] = set(begin.units)
         self._frames.add(end)
@@ -271,7 +272,7 @@ class _Reader:
         if is_question:
             self._frames |= {first, last}
             state.question = self._head(last, place)
-            state.question.is_line = True  # it comes with its answer
+            state.question.is_line = True  # keeps the question with the first unit of its answer
         elif place.speaks and not _ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
@@ -294,7 +295,7 @@ class _Reader:
                 state.announcer = self._head(last, place)
         if state.record is None and place.starts_run and self._records.is_head(number, place):
             state.record = self._head(first, place)
-            # Keep the number of a subtitle with its time, and a name with the value in the next line.
+            # Keep the number of a film subtitle with its time, and a name with the value in the next line.
             if line.strip().isdigit() or (
                 line.rstrip().endswith(":") and self._places[number + 1].indent > place.indent
             ):

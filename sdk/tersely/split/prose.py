@@ -203,7 +203,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     left, right = PREFIX.sub("", left.rstrip(), count=1), PREFIX.sub("", right, count=1)
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
-    is_rest = len(right.split()) == 1 and right.rstrip().endswith(_STOPS) and width in _WIDTHS
+    is_rest = width in _WIDTHS and right.rstrip().endswith(_STOPS) and len(right.split()) == 1
     if not (_is_wordy(left) and (is_rest or _is_wordy(right))) or _is_indented(left, right):
         return False
     if is_rest and not left.endswith(_TERMINALS) and len(left) >= width * _NEARLY_FULL:

@@ -1,4 +1,4 @@
-"""Stanzas: records with the same fields, one per line, as in `dpkg --status`. Blank lines separate them.
+"""Stanzas: records with the same fields, one field a line, as in `dpkg --status`. Blank lines separate them.
 
 The first field names the stanza. The value of a field may continue in indented lines below it.
 """
@@ -12,9 +12,10 @@ from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.split.prose import is_prose
 from tersely.units import Series
 
-_SIGNED = r"[^\W\d_][\w .()/-]{0,39}?[ \t]*(?::(?=\s)|:$|=)"
-_START = re.compile(rf"{_SIGNED}[^\n]*\n(?:{_SIGNED}|[ \t]+\S)", re.MULTILINE)
-_FIELD = re.compile(r"(?P<name>[^\W\d_][\w .()/-]{0,39}?)[ \t]*(?::(?=\s|$)|=)(?P<value>[^\n]*)")
+_NAMED = r"[^\W\d_][\w .()/-]{0,39}?"
+_SIGN = r"[ \t]*(?::(?=\s|$)|=)"
+_START = re.compile(rf"{_NAMED}{_SIGN}[^\n]*\n(?:{_NAMED}{_SIGN}|[ \t]+\S)")
+_FIELD = re.compile(rf"(?P<name>{_NAMED}){_SIGN}(?P<value>[^\n]*)")
 _NAME = re.compile(r"(?:name|id|title|package|path|unit)\b", re.IGNORECASE)
 """Names of fields that name their stanza too, even if they do not come first."""
 _LONGEST_NAME = 200
@@ -42,7 +43,7 @@ def _find_name(lines: Lines, index: int) -> str | None:
 
 
 def _find_stanza_end(lines: Lines, index: int, first: str | None) -> int | None:
-    """Return the index after a stanza whose first field has this name; None if there is none."""
+    """Return the index after a stanza whose first field has this name, or None."""
     if first is None or _find_name(lines, index) != first:
         return None
     names: set[str] = set()
@@ -66,7 +67,7 @@ STANZA = Format("stanza", _START, _find_end, only_starts_paragraphs=True)
 
 
 def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
-    """Return the tree of stanzas. The other fields need the first field and those with a name."""
+    """Return the tree of stanzas. The other fields need the first one and those that name it."""
     stanzas: list[Node] = []
     above = start
     for left, right in find_lines(text, start, end):

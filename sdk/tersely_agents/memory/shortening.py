@@ -1,4 +1,4 @@
-"""Shorter messages: the sentences that the task needs stay, and an id leads to the original."""
+"""Shorter messages: they keep the sentences that the task needs, and an id that leads to the original."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tersely.types import Compression
 from tersely_agents.memory.store import original_id
 
 REFERENCE_TOKENS = 40
-"""Most tokens of a message that only refers to its original."""
+"""Largest number of tokens of a message that only refers to its original."""
 _LEAST_TOKENS = 24
 """A text with less room is replaced by a reference to its original."""
 
@@ -33,6 +33,16 @@ _DEGRADED = " by exact matches, because the model failed"
 
 Originals = list[tuple[str, str]]
 """(id, text) of each text that was shortened."""
+
+
+class ShortTexts(NamedTuple):
+    """The texts of a message after shortening."""
+
+    texts: list[str]
+    originals: Originals
+    """The original of all texts, joined; empty if they did not change, or if their original is known."""
+    result: Compression | None = None
+    """None if nothing was compressed."""
 
 
 class ContextMessage(NamedTuple):
@@ -85,7 +95,8 @@ def _is_part(text: str, original: str) -> bool:
 
 
 def find_source(message: Json, key: str | None, original: str | None) -> ContextMessage:
-    """Combine a shortened message with its source, which is read from the original text under its id."""
+    """Combine a shortened message with its source. `original` is the text that is stored under the id
+    `key`."""
     shown = ContextMessage(message, key)
     if original is None:
         return shown
@@ -106,8 +117,6 @@ class Shortener:
     def __init__(self, compressor: Compressor | None, count: Callable[[str], int]) -> None:
         self._given = compressor
         self.count = count
-        self.result: Compression | None = None
-        """The result of the newest compression. Other threads overwrite it."""
 
     @cached_property
     def compressor(self) -> Compressor:
@@ -118,12 +127,12 @@ class Shortener:
     ) -> tuple[ContextMessage, Originals]:
         """Shorten the text of a message to at most `limit` tokens; return the message and the original.
 
-        With a very low limit the text is only a reference to the original, which may exceed it. A message
-        that would not become shorter stays as it is. If it has been shortened before, its id stays that of
-        the first original.
+        With a very low limit the text is only a reference to the original, and may exceed the limit. A
+        message that would not become shorter stays as it is. If it has been shortened before, its id stays
+        that of the first original.
         """
         text = get_text(shown.message)
-        (short,), originals = self.shorten_texts([text], limit, query, shown.key)
+        (short,), originals, _ = self.shorten_texts([text], limit, query, shown.key)
         if short == text:
             return shown, []
         key = originals[0][0] if originals else shown.key
@@ -131,18 +140,17 @@ class Shortener:
 
     def shorten_texts(
         self, texts: Sequence[str], limit: int, query: str | None, key: str | None = None
-    ) -> tuple[list[str], Originals]:
-        """Shorten the texts of one message to at most `limit` tokens together; return them and the original:
-        all of them, joined.
+    ) -> ShortTexts:
+        """Shorten the texts of one message to at most `limit` tokens together.
 
-        The first text that is left begins with a line that says so and names the original. It also says if
-        the model failed. Texts that are not needed become empty. If the texts have been shortened before,
-        `key` is the id of their original, which stays.
+        The first text that is left begins with a line that says that it was shortened, and names the
+        original. It also says if the model failed. Texts that are not needed become empty. If the texts have
+        been shortened before, `key` is the id of their original, and stays.
         """
         text = join_texts(texts)
         before = now = self.count(text)
         if now <= limit:
-            return list(texts), []
+            return ShortTexts(list(texts), [])
         bodies, originals, without = list(texts), [(original_id(text), text)], ""
         head = _HEAD.match(text)
         if key is not None and head and head["key"] == key:
@@ -153,24 +161,24 @@ class Shortener:
         else:
             key = original_id(text)
         id_note = f"{without}; id of the original: {key}]"
-        short = self._shorten(bodies, limit, query, f"[shortened from {before} tokens", id_note)
+        short, result = self._shorten(bodies, limit, query, f"[shortened from {before} tokens", id_note)
         if not any(short):
             short[0] = f"[{before} tokens left out{id_note}"
         if self.count(join_texts(short)) >= now:
-            return list(texts), []
-        return short, originals
+            return ShortTexts(list(texts), [])
+        return ShortTexts(short, originals, result)
 
     def _shorten(
         self, texts: Sequence[str], limit: int, query: str | None, note: str, id_note: str
-    ) -> list[str]:
-        """Return the texts, the first of them after the notes; all of them empty if there is too little
-        room."""
+    ) -> tuple[list[str], Compression | None]:
+        """Return the texts and the compression. The first text that is left begins with the line about the
+        original. All texts are empty if there is too little room."""
         short = [""] * len(texts)
         head = f"{note}{id_note}\n"
         left = limit - self.count(head)
         if left < _LEAST_TOKENS:
-            return short
-        result = self.result = self.compressor.compress(query, texts, budget=left)
+            return short, None
+        result = self.compressor.compress(query, texts, budget=left)
         if result.status == "degraded" and _DEGRADED not in note:
             return self._shorten(texts, limit, query, note + _DEGRADED, id_note)
         for document in result.documents:
@@ -178,7 +186,7 @@ class Shortener:
         first = next((place for place, text in enumerate(short) if text), None)
         if first is not None:
             short[first] = head + short[first]
-        return short
+        return short, result
 
     def fit(self, text: str, limit: int, query: str | None) -> str:
         """Return the sentences of `text` that the query needs most, in at most `limit` tokens."""
@@ -190,7 +198,7 @@ class Shortener:
     def fit_step(
         self, step: Sequence[ContextMessage], limit: int, query: str | None
     ) -> tuple[list[ContextMessage], Originals]:
-        """Shorten the messages of a step to at most `limit` tokens: the longest texts, to one length.
+        """Shorten the messages of a step to at most `limit` tokens: the longest texts are cut to one length.
 
         Images and other parts are left out if the messages do not fit with them. Tool calls stay as they
         are. If they alone are too long, one message refers to the whole step.
@@ -266,7 +274,7 @@ class Shortener:
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Join the texts of one message, as their original is kept."""
+    """Join the texts of one message, in the form in which their original is kept."""
     return "\n\n".join(filter(None, texts))
 
 
@@ -280,7 +288,8 @@ def cut_sentences(text: str, limit: int, count: Callable[[str], int]) -> str:
 
 
 def _choose_lengths(costs: Sequence[int], limit: int) -> list[int]:
-    """Return lengths to try for the longest texts, in tokens: one that fills the limit, less, and none."""
+    """Return lengths to try for the longest texts, in tokens: one that fills the limit, three quarters and
+    half of it, and none."""
     left, length = limit, 0
     for number, cost in enumerate(costs):
         length = left // (len(costs) - number)

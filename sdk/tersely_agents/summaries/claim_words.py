@@ -24,7 +24,7 @@ MODALS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("would", "wouldn't"), frozenset({"would"})),
     **dict.fromkeys(("will", "won't"), frozenset({"will"})),
 }
-"""What each modal says; "may" says that something is allowed or possible."""
+"""The meaning of each modal; "may" says that something is allowed or possible."""
 WEAK_MODALS = frozenset({"can", "will", "won't"})
 """Modals that a sentence may add: "can find" for "finds"."""
 
@@ -44,7 +44,7 @@ QUANTIFIERS: Mapping[str, frozenset[str]] = {
     "several": frozenset({"some", "many"}),
     "any": frozenset({"all", "any"}),
 }
-"""What each quantifier says, by the first word of its group."""
+"""The meaning of each quantifier, by the first word of its group."""
 MAY_DROP = frozenset({"all", "many", "both", "always", "often", "exactly", "none", "never"})
 """Quantifiers without which a sentence claims no more, or that are compared as negations."""
 MAY_ADD = frozenset(

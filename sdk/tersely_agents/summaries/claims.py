@@ -78,7 +78,7 @@ class Clause:
 
 
 class Claims:
-    """What a text claims, as far as words show it."""
+    """The claims of a text, as far as its words show them."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _read_tokens(text)

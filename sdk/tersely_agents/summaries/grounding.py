@@ -3,8 +3,8 @@
 A sentence is compared with the units of the documents by its words, weighted by their rarity. Up to three
 units together may support it, because a summary joins statements from several places. If the words alone do
 not decide, the selector scores how well the best units answer the sentence. A sentence that alters what its
-units say, in nearly the same words (`alterations`), has no support. This is not entailment: what is false in
-other ways counts as supported.
+units say, in nearly the same words (`alterations`), has no support. This does not prove that a sentence
+follows from the documents: one that is false in another way counts as supported.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MIN_COVER = 0.6
 MIN_COVER_IF_ANSWERED = 0.35
 """The same if the selector finds that they answer the sentence."""
 MIN_ANSWER_SCORE = 0.5
-"""Score from which a unit answers the sentence."""
+"""Lowest score of a unit that answers the sentence."""
 MAX_UNITS = 3
-"""Most units that may support a sentence together."""
+"""Largest number of units that may support a sentence together."""
 _MIN_GAIN = 0.12
 """Share of the weight that each of them must add."""
 
@@ -83,7 +83,8 @@ class _Unit:
 
 
 class Checked(NamedTuple):
-    """A sentence's support, and the words by which it alters what the documents say. One of them is empty."""
+    """A sentence's support, and the words by which it alters what the documents say. At least one is
+    empty."""
 
     support: tuple[Support, ...]
     altered: tuple[str, ...]
@@ -94,7 +95,7 @@ class Sources:
 
     Args:
         documents: the documents.
-        score_texts: decides on sentences whose words do not; None if only words count.
+        score_texts: decides on sentences whose words alone decide nothing; None if only words count.
     """
 
     def __init__(self, documents: Sequence[Document], score_texts: ScoreTexts | None = None) -> None:
@@ -119,8 +120,8 @@ class Sources:
         return self.check(sentence).support
 
     def find_altered(self, sentence: str) -> tuple[str, ...]:
-        """Return the words by which the sentence alters what the documents say: its own, or those that it
-        leaves out (`alterations.find_altered`)."""
+        """Return the words by which the sentence alters what the documents say: words that it
+        adds, or words of the documents that it leaves out (`alterations.find_altered`)."""
         return self.check(sentence).altered
 
     def check(self, sentence: str) -> Checked:
@@ -153,7 +154,8 @@ class Sources:
         return tuple(Support(u.doc, u.start, u.end, round(gain, 4)) for u, gain in chosen)
 
     def _compare(self, sentence: str, units: Sequence[Support]) -> tuple[str, ...]:
-        """Return the altered words against these units and all that share as many words as the best."""
+        """Return the altered words. The sentence is compared with these units, and with all units that share
+        as many words with it as the best of these."""
         if not units:
             return ()
         terms = set(_find_terms(sentence))
@@ -168,7 +170,7 @@ class Sources:
         """Return numbers, dates, identifiers and names of the sentence that no document contains, in order.
 
         Names are recognised by their capitals. A name at the start of the sentence counts only if another
-        follows. Numbers below a hundred may be English words, except "one".
+        follows. Numbers below a hundred may be written as English words, except "one".
         """
         unknown: dict[str, int] = {}
 

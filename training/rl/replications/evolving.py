@@ -1,4 +1,4 @@
-"""Evolving Rollouts' claims, on families of hidden rules with the real experience bank."""
+"""Evolving Rollouts' claims, with the real experience bank, on families of tasks. Each has a hidden rule."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ _COLD = Settings(
 def _train_and_test(environment: dict[str, object], seed: int, folder: Path, *, frozen: bool) -> Metrics:
     """Train with a bank, then test on families whose rules no training task had.
 
-    Before the test, an evolving bank practises: it learns from one group of rollouts of each new family, on a
-    shape that the test does not have. `reward` is over all test tasks, `reward_hard` over those on which the
-    cold start's habit fails, `reward_before` without practice, and `reward_seen` over training families.
+    Before the test, an evolving bank learns from one group of rollouts of each new family (practice). These
+    tasks have a shape that the test does not have. `reward` is over all test tasks, `reward_hard` over those
+    for which the habit of the cold start is wrong, `reward_before` without practice, and `reward_seen` over
+    training families.
     """
     start = folder.parent / "cold_start.pt"
     cold = replace(_COLD, seed=seed, environment={**_COLD.environment, "rules": seed})
@@ -77,24 +78,25 @@ def _run_two_by_three(arm: str, seed: int, folder: Path) -> Metrics:
 
 _FROZEN = [("frozen, evolving", "frozen, static")]
 _SETUP = (
-    "One-turn tasks: the tool is the shape plus a hidden offset of the colour, modulo six, and a lesson tells"
-    " the offset. The cold start learns from lessons about 96 colours, and a habit where it sees none. The"
-    " bank then begins with lessons about 30 % of these colours. 40 updates of 8 groups of 8. Tested on 1,000"
-    " tasks of 24 other colours, whose offsets no task and no lesson of the training had. Before the test,"
-    " there is one group of rollouts for each of these colours, with a shape that the test does not have; an"
-    " evolving bank learns from them."
+    "A task has one turn, a colour and a shape. The right tool is the number of the shape plus a hidden"
+    " offset of the colour, modulo six, and a lesson tells the offset. In the cold start, the policy learns"
+    " to use lessons about 96 colours. Where it sees no lesson, it learns a habit. The bank then begins with"
+    " lessons about 30 % of these colours. There are 40 updates of 8 groups of 8 rollouts. The test has"
+    " 1,000 tasks of 24 other colours, whose offsets no task and no lesson of the training had. Before the"
+    " test, there is one group of rollouts for each of these colours, with a shape that the test does not"
+    " have; an evolving bank learns from them (practice)."
 )
 _REMARKS = (
-    "Before, only the shapes of the test were new and the colour alone decided the tool, so that the bank"
-    " stored answers about colours of the training."
+    "In an earlier version of this test, only the shapes were new, and the colour alone decided the tool. So"
+    " the bank stored answers about colours of the training. In that version,"
 )
 
 TWO_BY_THREE = Claim(
     name="evolving-two-by-three",
     paper="Training with a static bank beats training without one (30.6 against 28.9), co-evolution"
     " is best (31.2), and an evolving bank under a frozen policy is worst (23.0; table 2).",
-    setup=f"{_SETUP} The arms of a seed share a cold start. `reward_before` is without these rollouts, and"
-    " `reward_seen` is on tasks of the training's colours.",
+    setup=f"{_SETUP} All arms with the same seed start from the same cold start. `reward_before` is without"
+    " practice, and `reward_seen` is on tasks of the training's colours.",
     arms=("frozen, none", "frozen, static", "frozen, evolving", "RL, none", "RL, static", "RL, evolving"),
     seeds=10,
     predictions=(
@@ -108,7 +110,7 @@ TWO_BY_THREE = Claim(
     ),
     initial="initial_reward",
     run=_run_two_by_three,
-    remarks=f"{_REMARKS} Then co-evolution was better than a static bank by 0.203 (0.142 to 0.274), and a"
+    remarks=f"{_REMARKS} co-evolution was better than a static bank by 0.203 (0.142 to 0.274), and a"
     " static bank worse than none by 0.072 (0.039 to 0.106), after 80 updates. Now 40 updates do not improve"
     " the policy: with a static bank, `reward_seen` is 0.286 with reinforcement learning and 0.311 without."
     " So this is a test of the bank more than of the policy.",
@@ -123,9 +125,10 @@ ZERO_VARIANCE = Claim(
     name="evolving-zero-variance",
     paper="Groups whose rollouts all succeed or all fail give GRPO no gradient; lessons from them recover"
     " that signal (sections 1 and 3.3).",
-    setup="The tasks of evolving-two-by-three, co-evolving, with one cold start for the arms of a seed."
-    " Lessons from all groups against lessons from mixed groups alone, in training and before the test."
-    " `reward_hard` is over the tasks on which the habit of the cold start fails.",
+    setup="The tasks are those of evolving-two-by-three, and policy and bank learn together. All arms with"
+    " the same seed start from the same cold start. One arm takes lessons from all groups, the other"
+    " only from mixed groups (whose rewards differ), in training and before the test. `reward_hard`"
+    " is over the tasks on which the habit of the cold start fails.",
     arms=("lessons from all", "lessons from mixed"),
     seeds=10,
     predictions=(
@@ -135,5 +138,5 @@ ZERO_VARIANCE = Claim(
     ),
     initial="initial_reward",
     run=_run_zero_variance,
-    remarks=f"{_REMARKS} Then lessons from all groups were worse by 0.094 (0.063 to 0.121).",
+    remarks=f"{_REMARKS} lessons from all groups were worse by 0.094 (0.063 to 0.121).",
 )
