@@ -144,12 +144,14 @@ def test_prepared_documents_keep_a_promised_recall() -> None:
     assert NEEDLE in result.text
 
 
-def test_vectors_keep_their_direction_in_four_bits_a_number() -> None:
+def test_vectors_keep_their_direction_in_two_bits_a_number() -> None:
     draw = np.random.default_rng(3).normal(size=(50, 384)).astype(np.float32)
     vectors = draw / np.linalg.norm(draw, axis=1, keepdims=True)
     packed = pack(vectors)
-    assert len(packed) == vectors.size / 2
-    assert (unpack(packed, 384) * vectors).sum(axis=1).min() > 0.98
+    assert len(packed) == vectors.size / 4
+    assert (unpack(packed, 384) * vectors).sum(axis=1).min() > 0.92
+    gaps = np.concatenate([vectors[:1], np.zeros((1, 384), np.float32), vectors[1:2]])
+    assert np.isnan(unpack(pack(gaps), 384)).any(axis=1).tolist() == [False, True, False]
 
 
 def test_bytes_of_another_dimension_are_no_vectors() -> None:
