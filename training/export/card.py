@@ -29,7 +29,7 @@ tags: [context-compression, sentence-selection, reranking, onnx]
 ---
 # {config.name}
 
-Scores every sentence and every document for a question, in one int8 ONNX graph, so that a language model
+Scores every sentence and every document for a question with int8 ONNX graphs, so that a language model
 can be given the few sentences that matter. `tersely.Compressor()` runs it; it needs no torch and no network.
 
 - **Input**: `[CLS] question [SEP] [DOC] title [SEN] sentence [SEN] sentence ... [SEP]`, windows of at most
