@@ -105,9 +105,13 @@ def _find_value_end(lines: Lines, index: int, start: int) -> int | None:
 
 
 def _read_ini(lines: Lines, index: int) -> Iterator[Statement]:
-    """Yield the statements from a line on, up to a line that looks like prose."""
+    """Yield the statements from a line on, up to a line that looks like prose.
+
+    Above the first header, a line without `KEY =` ends them too, so that a log is not read as settings.
+    """
     above: Statement | None = None
     indent = 0
+    has_header = False
     while (index := lines.skip_blank(index, "#;!")) < len(lines):
         line = lines.texts[index]
         own = len(line) - len(line.lstrip())
@@ -120,13 +124,16 @@ def _read_ini(lines: Lines, index: int) -> Iterator[Statement]:
         indent, above = own, None
         key = _INI_KEY.match(line, own)
         if header := _INI_HEADER.match(line):
+            has_header = True
             yield Statement(index, index + 1, (header["name"],), True)
         elif key and len(key["name"].split()) <= _MOST_WORDS and not (key["sign"] == ":" and is_prose(line)):
             is_plain = key["sign"] == "=" and _PLAIN_KEY.fullmatch(key["name"]) is not None
+            if not (is_plain or has_header):
+                return
             above = Statement(
                 index, index + 1, (key["name"],), False, False, is_plain, bool(_CODE.search(line))
             )
-        elif _BARE.match(line, own):
+        elif has_header and _BARE.match(line, own):
             above = Statement(index, index + 1, (line.strip(),), is_plain=False)
         else:
             return
