@@ -12,7 +12,7 @@ added between two pieces of a unit that was cut, before its first piece, and aft
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -41,12 +41,22 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
     active = {series for at in kept if (series := units[at].series) is not None}
     if not active:
         return []
+    active.update(_find_emptied(units, kept))
     numbers: Counter[Series] = Counter()
     found: list[Omission] = []
     edges = [document.start - 1, *kept, document.stop]
     for before, after in pairwise(edges):
         found += _find_runs(units, document, before + 1, after, active, numbers)
     return found
+
+
+def _find_emptied(units: Sequence[Unit], kept: Sequence[int]) -> Iterator[Series]:
+    """Yield the series of each container whose head is kept without any member."""
+    for before, after in pairwise(kept):
+        link = units[before + 1].link
+        is_emptied = after > before + 1 and not units[before].is_content and link is not None
+        if is_emptied and link and link.series is not None and {*link.needs}.issubset(kept):
+            yield link.series
 
 
 def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:

@@ -1,8 +1,9 @@
 """Code: runs of program text, and source files, opened into functions and classes.
 
-A function comes whole, with the lines that contain it. Python is parsed. Other languages are read by their
-indentation: a block is a line with the deeper lines below it and the closing line after them. A function that
-is too large by itself is cut between statements, with the lines of the branches around them.
+A function comes whole, with the lines that contain it. Python is parsed, and so are other languages if their
+grammars are installed. Any other code is read by its indentation: a block is a line with the deeper lines
+below it and the closing line after them. A function that is too large by itself is cut between statements,
+with the lines of the branches around them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import re
 from collections.abc import Sequence
 
 from tersely.split.fences import FENCE
+from tersely.split.grammars import parse
 from tersely.split.indented import open_indented
 from tersely.split.json_values import find_json_end
 from tersely.split.lines import Format, Likeness, Lines, WholeFormat, line_start
 from tersely.split.nodes import Node, Sizes
 from tersely.split.python_source import LINE, PYTHON, is_python
 from tersely.split.python_tree import open_python
+from tersely.split.syntax_tree import open_source
 from tersely.units import Series
 
 LONGEST_RUN = 80
@@ -25,15 +28,20 @@ LONGEST_RUN = 80
 _FRONT_MATTER = re.compile(r"\A---[^\S\n]*$", re.MULTILINE)
 _STATEMENT = re.compile(r"[{};][ \t\r]*$|^[ \t]*(?:[})\]]|//|/\*|\*)", re.MULTILINE)
 _DECLARATION = re.compile(
-    r"^[ \t]*(?:export\s+|public\s+|private\s+|static\s+|async\s+|pub(?:\([a-z]+\))?\s+)*"
-    r"(?:function|class|interface|fn|func|impl|struct|enum|trait|package|import|use|const|#include)\b",
+    r"^[ \t]*(?:(?:export|default|declare|public|private|protected|static|final|abstract|async"
+    r"|pub(?:\([a-z]+\))?)\s+)*"
+    r"(?:function|class|interface|fn|func|impl|struct|enum|trait|package|namespace|import|use|using|const|let|var"
+    r"|type|typedef|module\.exports|#[ \t]*(?:include|define|ifn?def|pragma))\b",
     re.MULTILINE,
 )
 SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
-_SLASHES = re.compile(r"[{;][ \t\r]*$|^[ \t]*//", re.MULTILINE)
+_SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
+_HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
+"""A comment line. Directives of C are none."""
+_BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
 
 
 def _is_source(text: str) -> bool:
@@ -43,7 +51,9 @@ def _is_source(text: str) -> bool:
     if not _DECLARATION.search(text) or _FENCED.search(text):  # Markdown with examples is not source
         return False
     lines = sum(1 for line in text.splitlines() if line.strip())
-    return lines >= _FEWEST_LINES and len(_STATEMENT.findall(text)) * 2 >= lines
+    if lines < _FEWEST_LINES:
+        return False
+    return len(_STATEMENT.findall(text)) * 2 >= lines or parse(text) is not None
 
 
 def _find_front_matter_end(lines: Lines, index: int) -> int | None:
@@ -105,13 +115,21 @@ def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
     return sure * (3 if indented else 2) >= total and (sure + maybe) * (2 if indented else 1.5) >= total
 
 
+def _find_comment_sign(body: str, lines: int) -> str:
+    """Return the sign of a comment in the language of some code, from its comments or else its braces."""
+    slashes, hashes = (len(sign.findall(body)) for sign in (_SLASHES, _HASHES))
+    if slashes == hashes:
+        slashes += len(_BRACES.findall(body)) * 8 > lines
+    return "// " if slashes > hashes else "# "
+
+
 def open_code(text: str, start: int, end: int, sizes: Sizes) -> Node:
     """Return the tree of the code in `text[start:end]`. Small functions are not opened."""
     start = line_start(text, start)
-    if module := open_python(text, start, end, sizes):
-        return module
+    if tree := open_python(text, start, end, sizes) or open_source(text, start, end, sizes):
+        return tree
     body = text[start:end]
     lines = [(start + m.start(), start + m.end()) for m in LINE.finditer(body) if m[0]]
-    series = Series("// " if len(_SLASHES.findall(body)) * 4 > len(lines) else "# ")
+    series = Series(_find_comment_sign(body, len(lines)))
     blocks = open_indented(text, lines, sizes, series.before)
     return blocks[0] if len(blocks) == 1 else Node(start, end, blocks, series)

@@ -28,6 +28,7 @@ _COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
 _ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 """The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
 of CSS and `@article{...,` of BibTeX are heads themselves."""
+_OPENED = re.compile(r"\s*/\*(?!.*\*/)")
 _EMPTY_COMMENT = re.compile(r"\s*(?:#+|//+|/\*+|\*+/?)?\s*")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
@@ -47,16 +48,40 @@ def open_indented(text: str, lines: Ranges, sizes: Sizes, before: str, depth: in
 
 
 def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
-    """Return the paragraphs of a comment. One of more than `size` code points is cut between lines."""
-    groups: list[list[tuple[int, int]]] = []
-    was_empty = False
-    for line in lines:
+    """Return the paragraphs of a comment. One of more than `size` code points is cut between lines.
+
+    The first and the last line of a block comment are the head and the tail of all of it.
+    """
+    nodes: list[Node] = []
+    start = 0
+    was_empty = True
+    for at, line in enumerate(lines):
+        if at < start:
+            continue
         is_empty = _EMPTY_COMMENT.fullmatch(text, *line) is not None
-        if not groups or (was_empty and not is_empty) or line[1] - groups[-1][0][0] > size:
-            groups.append([])
-        groups[-1].append(line)
+        if _OPENED.match(text, *line) and (end := _find_closed(text, lines, at)):
+            inner = open_comment(text, lines[at + 1 : end - 1], size)
+            nodes.append(Node(line[0], lines[end - 1][1], inner, Series() if inner else None))
+            start, was_empty = end, True
+            continue
+        if (
+            not nodes
+            or (was_empty and not is_empty)
+            or nodes[-1].children
+            or line[1] - nodes[-1].start > size
+        ):
+            nodes.append(Node(*line))
+        nodes[-1].end = line[1]
         was_empty = is_empty
-    return [Node(group[0][0], group[-1][1]) for group in groups]
+    return nodes
+
+
+def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
+    """Return the index after the last line of a block comment; None if it does not end its line."""
+    end = text.find("*/", lines[at][0], lines[-1][1])
+    while at < len(lines) and end >= lines[at][1]:
+        at += 1
+    return at + 1 if end >= 0 and at < len(lines) and not text[end + 2 : lines[at][1]].strip() else None
 
 
 def open_text(text: str, lines: Ranges, size: int, depth: int = 1) -> list[Node]:

@@ -1,0 +1,176 @@
+"""Sources opened by their syntax tree: lists of declarations, statements, cases and values lose members.
+
+What is kept still parses, because only members of such lists are left out, and only those that have lines of
+their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from tersely.split.grammars import parse
+from tersely.split.indented import open_comment
+from tersely.split.lines import find_lines
+from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.units import Series
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as SyntaxNode
+
+_LISTS = frozenset(
+    {
+        "accessor_list", "annotation_type_body", "array", "array_creation_expression",
+        "array_expression", "array_initializer", "block", "class_body", "compound_statement",
+        "constructor_body", "declaration_list", "enum_body", "enum_declaration_list",
+        "enum_member_declaration_list", "enum_variant_list", "enumerator_list", "export_clause",
+        "field_declaration_list", "field_initializer_list", "import_spec_list",
+        "initializer_expression", "initializer_list", "interface_body", "literal_value",
+        "match_block", "module_body", "named_imports", "object", "object_type",
+        "ordered_field_declaration_list", "preproc_elif", "preproc_else", "preproc_if",
+        "preproc_ifdef", "statement_block", "statement_list", "switch_block", "switch_body",
+        "use_list", "var_spec_list"
+    }
+)  # fmt: skip
+"""Types of nodes whose members may be left out, one without the others."""
+_COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+_PREFIXES = frozenset({"decorator", "attribute_item", "attribute_list"})
+"""What stands above a declaration, and says nothing without it."""
+_OPENINGS = frozenset({"php_tag", "hash_bang_line"})
+"""The first line of a file, which is always kept."""
+
+
+def open_source(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the tree of the source in `text[start:end]`; None if no grammar reads it without an error."""
+    body = text[start:end]
+    root = parse(body)
+    if root is None:
+        return None
+    return _Source(text, start, body, sizes).read(root, end)
+
+
+class _Group(NamedTuple):
+    """Syntax nodes that share lines: text[start:end]."""
+
+    start: int
+    end: int
+    nodes: Sequence[SyntaxNode]
+
+    def has_only(self, types: frozenset[str]) -> bool:
+        return all(node.type in types for node in self.nodes)
+
+
+class _Source:
+    """Builds nodes from a syntax tree."""
+
+    def __init__(self, text: str, start: int, body: str, sizes: Sizes) -> None:
+        self._text, self._start, self._sizes = text, start, sizes
+        self._offsets: Sequence[int] | None = None
+        """The code point in which each byte lies; None if all characters have one byte."""
+        if not body.isascii():
+            widths = [len(character.encode("utf-8", "surrogatepass")) for character in body]
+            self._offsets = [at for at, width in enumerate(widths) for _ in range(width)] + [len(body)]
+
+    def read(self, root: SyntaxNode, end: int) -> Node:
+        groups = self._group(root)
+        if groups and groups[0].has_only(_OPENINGS):
+            groups = groups[1:]
+        children = self._make_members(groups, 1)
+        node = Node(self._start, end)
+        self._set_children(node, children)
+        return node
+
+    def _place(self, byte: int) -> int:
+        return self._start + (byte if self._offsets is None else self._offsets[byte])
+
+    def _group(self, node: SyntaxNode) -> list[_Group]:
+        """Return the children of a syntax node, those together that share a line."""
+        groups: list[_Group] = []
+        for child in node.children:
+            start = self._place(child.start_byte)
+            end = self._start + len(self._text[self._start : self._place(child.end_byte)].rstrip())
+            if groups and "\n" not in self._text[groups[-1].end : start]:
+                above = groups.pop()
+                groups.append(_Group(above.start, max(above.end, end), (*above.nodes, child)))
+            elif end > start:
+                groups.append(_Group(start, end, (child,)))
+        return groups
+
+    def _find_members(self, node: SyntaxNode) -> list[_Group]:
+        """Return the members of a list that have lines of their own; none if they cannot be told apart."""
+        if node.type not in _LISTS:
+            return []
+        groups = self._group(node)
+        while groups and not (groups[0].nodes[0].is_named and self._starts_line(groups[0].start)):
+            groups.pop(0)
+        while groups and not (groups[-1].nodes[0].is_named and self._ends_line(groups[-1].end)):
+            groups.pop()
+        separators = {child.type for child in node.children if not child.is_named} & {",", ";"}
+        are_apart = len(separators) < 2 and all(group.nodes[0].is_named for group in groups)
+        return groups if are_apart else []
+
+    def _starts_line(self, place: int) -> bool:
+        return not self._text[self._text.rfind("\n", 0, place) + 1 : place].strip()
+
+    def _ends_line(self, place: int) -> bool:
+        end = self._text.find("\n", place)
+        return not self._text[place : end if end >= 0 else None].strip()
+
+    def _make_members(self, groups: Sequence[_Group], depth: int) -> list[Node]:
+        """Return a node for each group. A long comment above a group has nodes of its own, which need it."""
+        nodes: list[Node] = []
+        comments: list[_Group] = []
+        for group in groups:
+            if group.has_only(_COMMENTS | _PREFIXES):
+                comments.append(group)
+                continue
+            first = comments[0].start if comments else group.start
+            is_long = group.start - first > self._sizes.part
+            if comments and is_long and all(own.has_only(_COMMENTS) for own in comments):
+                node = self._make_node(group, group.start, depth)
+                parts = self._open_comments(first, comments[-1].end)
+                for part in parts:
+                    part.wants = [node]
+                nodes += [*parts, node]
+            else:
+                nodes.append(self._make_node(group, first, depth))
+            comments = []
+        if comments:
+            nodes += self._open_comments(comments[0].start, comments[-1].end)
+        return nodes
+
+    def _open_comments(self, start: int, end: int) -> list[Node]:
+        return open_comment(self._text, list(find_lines(self._text, start, end)), self._sizes.part)
+
+    def _make_node(self, group: _Group, start: int, depth: int) -> Node:
+        node = Node(start, group.end)
+        if group.end - group.start <= self._sizes.whole or depth >= DEEPEST:
+            return node
+        children: list[Node] = []
+        for syntax in group.nodes:
+            for members in self._find_lists(syntax):
+                if children:  # such as `} else {`
+                    between = Node(children[-1].end, members[0].start, is_anchor=True, is_frame=True)
+                    children.append(between)
+                children += self._make_members(members, depth + 1)
+        self._set_children(node, children)
+        return node
+
+    def _find_lists(self, node: SyntaxNode) -> Iterator[list[_Group]]:
+        """Yield the members of each list in a syntax node, but of none that is inside of another."""
+        if node.start_point.row == node.end_point.row:
+            return
+        if members := self._find_members(node):
+            yield members
+            return
+        for child in node.children:
+            yield from self._find_lists(child)
+
+    def _set_children(self, node: Node, children: list[Node]) -> None:
+        """Give a node its children, unless that opens nothing. Nothing may stand between two of them."""
+        if len(children) > 1 or any(child.children for child in children):
+            for child, below in pairwise(children):
+                if not child.children:
+                    child.end = below.start
+            node.children, node.series = children, Series("// ")
