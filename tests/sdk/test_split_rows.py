@@ -218,6 +218,34 @@ def test_rows_without_names_are_free() -> None:
     assert not any(unit.link.needs or unit.link.is_frame for unit in open_units(text) if unit.link)
 
 
+ZONE = """pier    IN  A     10.0.0.1
+        IN  AAAA  2001:db8::1
+        IN  MX    10 mail.example.
+crane   IN  A     10.0.0.2
+        IN  AAAA  2001:db8::2"""
+
+
+@pytest.mark.parametrize("above", ["", "NAME    CL  TYPE  VALUE\n"], ids=["without names", "with names"])
+def test_a_row_with_an_empty_first_cell_needs_the_row_above(above: str) -> None:
+    units = open_units(above + ZONE)
+    rows = {(above + ZONE)[unit.start : unit.end]: at for at, unit in enumerate(units)}
+    for row in ("IN  AAAA  2001:db8::1", "IN  MX    10 mail.example."):
+        assert rows["pier    IN  A     10.0.0.1"] in units[rows[row]].needs
+    assert rows["crane   IN  A     10.0.0.2"] in units[rows["IN  AAAA  2001:db8::2"]].needs
+
+
+def test_a_table_does_not_begin_in_the_middle_of_a_record() -> None:
+    text = "@       SOA   ns1.example. (\n" + ZONE[ZONE.index("\n") + 1 :]
+    units = split_units(text)
+    assert [unit.kind for unit in units[1:3]] == ["line", "line"]
+    assert all(0 in unit.needs for unit in units[1:3])
+
+
+def test_many_columns_make_a_table_of_one_row() -> None:
+    text = " pkts bytes target     prot source\n   12   840 ACCEPT     tcp  10.0.0.1"
+    assert [unit.kind for unit in split_units(text)] == ["row"]
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 @pytest.mark.parametrize("limit", LIMITS, ids=str)
 @pytest.mark.parametrize(

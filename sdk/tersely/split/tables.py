@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
 from tersely.split.lines import Format, Lines, find_lines
@@ -33,6 +34,10 @@ _MOST_HEAD_LINES = 6
 _LONGEST_SIMPLE = 200
 """Lines of a simple table of reStructuredText."""
 _LONGEST_LINE = 2000
+_MANY_COLUMNS = 5
+"""Columns with which a single row below their names is a table."""
+_SAMPLE = 8
+"""Rows that show where the cells of a table begin."""
 
 
 def _find_table_end(lines: Lines, index: int) -> int | None:
@@ -84,17 +89,19 @@ def _find_records_end(lines: Lines, index: int) -> int | None:
 
 
 def _find_columns_end(lines: Lines, index: int) -> int | None:
-    """Return the index after two or more rows that are aligned with the names of their columns."""
+    """Return the index after rows that are aligned with the names of their columns."""
     texts = lines.texts
     names = _find_words(texts[index])
-    below = texts[index + 1 : index + 3]
-    if len(below) < 2 or not all(_fits(names, row) and _GAP.search(row[:_LONGEST_LINE]) for row in below):
+    below = list(takewhile(str.strip, texts[index + 1 : index + 3]))
+    if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2) or not all(
+        _fits(names, row) and _GAP.search(row[:_LONGEST_LINE]) for row in below
+    ):
         return None
-    if not _are_names(texts[index], below):
+    if not _are_names(texts[index], below) or _lacks_first_cell(lines, index):
         return None
     return _skip_while(
         lines,
-        index + 3,
+        index + 1 + len(below),
         lambda row: _fits(names, row) or len(row.split()) >= len(names) or _continues(names, row),
     )
 
@@ -130,7 +137,13 @@ def _are_names(first: str, below: Sequence[str]) -> bool:
 def _find_aligned_end(lines: Lines, index: int) -> int | None:
     """Return the index after three or more rows that are aligned with spaces."""
     end = _skip_while(lines, index, _is_aligned)
-    return end if end - index >= 3 else None
+    return end if end - index >= 3 and not _lacks_first_cell(lines, index) else None
+
+
+def _lacks_first_cell(lines: Lines, index: int) -> bool:
+    """Whether a row belongs to a line above, because rows below it have a cell on its left."""
+    below = lines.texts[index + 1 : index + 1 + _SAMPLE]
+    return any(_continues(_find_words(row), lines.texts[index]) for row in below)
 
 
 def _is_aligned(line: str) -> bool:
@@ -171,14 +184,39 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     names = _find_words(" " * indent + first)
     if not _are_names(first, below):
         records = [Record(*line, text[slice(*line)].split()) for line in lines]
-        return make_table(start, end, records)
+        return _nest(text, make_table(start, end, records))
     rows: list[Node] = []
     for left, right in lines[1:]:
-        if rows and _continues(names, text[left:right]) and not _fits(names, text[left:right]):
-            rows[-1].end = right
-        else:
+        row = text[left:right]
+        if not rows or not _continues(names, row):
             rows.append(Node(left, right))
+        elif _fits(names, row):
+            _add_row(rows[-1], Node(left, right))
+        else:  # a wrapped cell
+            rows[-1].end = right
     return Node(start, end, rows, Series())
+
+
+def _add_row(row: Node, below: Node) -> None:
+    """Add a row that needs the row above, because its first cell is empty."""
+    row.children.append(below)
+    row.end, row.series = below.end, Series()
+
+
+def _nest(text: str, table: Node) -> Node:
+    """Move the rows with an empty first cell into the row above, to which they belong."""
+    rows: list[Node] = []
+    words: list[tuple[int, int]] = []
+    for row in table.children:
+        start = text.rfind("\n", 0, row.start) + 1
+        line = text[start : row.end]
+        if rows and _continues(words, line):
+            _add_row(rows[-1], row)
+        else:
+            rows.append(row)
+            words = _find_words(line)
+    table.children = rows
+    return table
 
 
 def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
