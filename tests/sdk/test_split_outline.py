@@ -268,6 +268,46 @@ CASES = {
 6  1 5   |(a) the crane
 7  1 5   |(b) the lamp room
 """,
+    "org": """
+1*      |* Cranes
+2* 1    |** TODO Red crane
+3  1 2  |   SCHEDULED: <2026-05-04>
+4  1 2  |- grease
+5* 1    |** Old crane
+6~ 1 5  |Its hook was lost in a storm.
+7*      |* Lamps
+8~ 7    |They burn until dawn.
+""",
+    "run of a play": """
+1*      |PLAY [harbour] **********
+        |
+2* 1    |TASK [light the lamps] **********
+3  1 2  |ok: [north]
+4  1 2  |changed: [south]
+        |
+5* 1    |TASK [raise the crane] **********
+6  1 5  |failed: [south]
+""",
+    "blocks with signs": """
+1*      |  + crane "red" {
+2  1    |      + hook  = "new"
+3* 1    |      + ropes = {
+4  1 3  |          + "north" = "hemp"
+5  1 3  |        } -> null
+6* 1    |      + lamp {
+7  1 6  |          + colour = "white"
+8  1 6  |        }
+9  1    |    }
+""",
+    "wikitext": """
+1*       |== Cranes ==
+2* 1     |{|
+3* 1 2 6 |! name !! lifts
+4  1 2 3 6 || red || 40
+5  1 2 3 6 || old || 12
+6* 1 2   ||}
+7~ 1     |Nobody uses them now.
+""",
 }  # fmt: skip
 
 

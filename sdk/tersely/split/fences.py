@@ -10,7 +10,8 @@ from tersely.split.prose import QUOTE
 from tersely.units import Series
 
 _FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
-_ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+_ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,}|(?i:#\+(?:begin|end)_))")
+_BLOCK_EDGE = re.compile(r"[ \t]*#\+(begin|end)_(\w+)", re.IGNORECASE)
 
 
 def find_fence_end(lines: Lines, index: int) -> int | None:
@@ -75,6 +76,20 @@ def _unquote(line: str) -> str | None:
     return line[marker.end() :] if marker else None
 
 
+def _find_block_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a block of org, from `#+BEGIN_SRC` to `#+END_SRC`, for example."""
+    opening = _BLOCK_EDGE.match(lines.texts[index])
+    if opening is None or opening[1].lower() == "end" or lines.code_budget <= 0:
+        return None
+    for end in range(index + 1, len(lines)):
+        edge = _BLOCK_EDGE.match(lines.texts[end])
+        if edge and edge[1].lower() == "end" and edge[2].lower() == opening[2].lower():
+            return end + 1
+    lines.code_budget -= len(lines.text) - lines.starts[index]
+    return None
+
+
+BEGIN_BLOCK = Format("code", re.compile(r"[ \t]*#\+begin_", re.IGNORECASE), _find_block_end)
 FENCE = Format("code", _FENCE, find_fence_end)
 QUOTED = Format("code", re.compile(r"[^\S\n]{0,3}>(?:>|[^\S\n])*(?:```|~~~|\|)"), _find_quoted_end)
 

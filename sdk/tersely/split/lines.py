@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from tersely.units import Kind
@@ -20,6 +21,11 @@ LONGEST_ITEM = 600
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 _LINE = re.compile(r"[^\n\r]*")
+_ORG = (
+    re.compile(r"^\*{2,6} +\S", re.MULTILINE),
+    re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
+)
+_SIGNED = re.compile(r"^={1,6} *\S", re.MULTILINE)
 
 # Comments, prompts and queries. They are code even if their words read like a sentence.
 _UNMISTAKABLE = re.compile(
@@ -83,7 +89,7 @@ class Lines:
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
             take, so that they stay linear.
-        csv_budget, code_budget: the same for CSV and Python.
+        csv_budget, code_budget: the same for CSV, and for Python and blocks of org.
         none_before: for each format, the index of the line before which a search has found none.
     """
 
@@ -118,6 +124,12 @@ class Lines:
     def is_short(self, first: int, end: int) -> bool:
         """Whether the lines first..end-1 have at most `LONGEST_ITEM` code points."""
         return self.end_of(end - 1) - self.starts[first] <= LONGEST_ITEM
+
+    @cached_property
+    def has_starred_headings(self) -> bool:
+        """Whether lines that begin with stars are headings, as in org: they nest, and text follows them at
+        once. In wikitext and AsciiDoc, whose headings have equals signs, they are lists."""
+        return all(pattern.search(self.text) for pattern in _ORG) and not _SIGNED.search(self.text)
 
     def is_blank(self, index: int) -> bool:
         """Whether a line has nothing but white space."""

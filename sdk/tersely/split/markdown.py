@@ -18,6 +18,8 @@ _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILIN
 _SIGNS = re.compile(r"(?:#{3,}|\*{3,}|\+{3,}|\"{3,}|'{3,}|:{3,}|\.{3,}|`{3,}|_{3,})[^\S\n]*$", re.MULTILINE)
 """Rules that underline headings in reStructuredText if they are as long as the title."""
 _LONGEST_UNDERLINED = 200
+_STARS = re.compile(r"\*{1,6} +\S", re.MULTILINE)
+_TRAILED = re.compile(r"[^\W\d_][^\n|]* ([*=#~])\1{4,}[ \t]*$", re.MULTILINE)
 
 
 def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
@@ -57,7 +59,19 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
     return index + 2 if following and _RULE.match(following[0]) else None
 
 
+def _find_starred_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a heading of org, unless the stars of this text are those of lists."""
+    return index + 1 if lines.has_starred_headings and len(lines.texts[index]) < LONGEST_ITEM else None
+
+
+def _find_trailed_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a title that a row of signs fills up to the right margin."""
+    return index + 1 if len(lines.texts[index]) <= _LONGEST_UNDERLINED else None
+
+
 HEADING = Format("heading", _HASHES, _find_heading_end)
+STARRED_HEADING = Format("heading", _STARS, _find_starred_end)
+TRAILED_HEADING = Format("heading", _TRAILED, _find_trailed_end)
 RULED_HEADING = Format(
     "heading",
     re.compile(

@@ -21,9 +21,11 @@ from tersely.units import Link
 
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
-_BEGIN = re.compile(r"\s*(?:-{5})?BEGIN[: ]\S")
-_END = re.compile(r"\s*(?:-{5})?END[: ]\S")
-_IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
+_BEGIN = re.compile(r"\s*(?:(?:-{5})?BEGIN[: ]\S|\\begin\{|\{\||\{\{[^{}]*$)")
+_END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
+"""A section of a calendar, a key, LaTeX or wikitext."""
+_IDENTITY = re.compile(r"\s*(?:(?:SUMMARY|FN|NAME|TITLE)\b|!)", re.IGNORECASE)
+"""The line in such a section that says which record it is, or the names of its columns."""
 _FEW_WORDS = 3
 """A term or a label has at most this many words. It says nothing without the lines under it."""
 _LONG_CLAUSE = 120
@@ -34,7 +36,8 @@ _MOST_HEADS = 64
 """A block under a head also needs the heads of that head, unless they are more than this. Without this bound,
 the last of many lines that each announce the next one would need all the others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
-_INK = re.compile(r"[^\W_]")
+_CLOSING = re.compile(r"[\W_]*|\s*[)\]}]\W*(?:null)?\W*")
+"""A line that says nothing: signs alone, or what closes a block, such as `} -> null` of Terraform."""
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
@@ -81,13 +84,12 @@ class _Reader:
                 self._end(place, state)
                 continue
             self._need(place, state.list_heads(place.indent))
-            if place.block.kind == "line":
-                is_rule = RULE.fullmatch(place.line) is not None
-                if is_rule or not _INK.search(place.line):
-                    self._rules.add(place.units.first)
-                if is_rule:
-                    state.separator = self._head(place.units.first, place)
-                    continue
+            if _CLOSING.fullmatch(self._lines.text, place.block.start, place.block.end):
+                self._rules.add(place.units.first)
+            if place.block.kind == "line" and RULE.fullmatch(place.line):
+                self._rules.add(place.units.first)
+                state.separator = self._head(place.units.first, place)
+                continue
             self._open(number, place, state)
             state.separator = None
         with_body = {need for needs in self._needs.values() for need in needs}
@@ -228,6 +230,7 @@ class _Reader:
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
         begin, end = state.begins.pop(), place.units.first
+        state.close_record(begin)
         self._needs[end] = set(begin.units)
         self._frames.add(end)
         for unit in range(begin.units[-1], end):
@@ -307,8 +310,10 @@ class _Reader:
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)
-        if label and state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
+        if state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
             state.begins[-1].anchor = (first,)
+            if line.startswith("!"):  # the names of columns
+                self._frames.add(first)
 
     def _find_below(self, number: int) -> Place | None:
         """Return the place below the place `number`, if there is one."""

@@ -16,7 +16,11 @@ _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})[^=].*[^=]\1")
 """A heading between equals signs, as in wikitext and AsciiDoc: the more signs, the deeper."""
 _STARS = re.compile(r"(\*{2,6})\s")
-"""The stars before a nested item of wikitext or of org."""
+"""The stars before a nested item of wikitext or AsciiDoc."""
+_STARRED = re.compile(r"(\*{1,6}) ")
+"""The stars before a heading of org."""
+_TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
+"""A heading with a row of signs after it, as Ansible prints: PLAY, and TASK below it."""
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
 _MOST_STYLES = 5
@@ -174,7 +178,7 @@ def _find_indent(lines: Lines, block: Block) -> int:
     line = lines.texts[block.first]
     if block.kind != "table" and (branch := _BRANCH.match(line)):
         return len(branch[0])
-    if stars := _STARS.match(line):
+    if block.kind != "heading" and (stars := _STARS.match(line)):
         return len(stars[1]) - 1
     return lines.indent(block.first)
 
@@ -189,6 +193,7 @@ class Depths:
 
     def __init__(self) -> None:
         self._styles: list[str] = []
+        self._first_word: str | None = None
 
     def find(self, text: str) -> int:
         """Return the depth of a heading, from its hashes, its number, or its sign."""
@@ -197,6 +202,11 @@ class Depths:
             return len(hashes[1])
         if signed := _SIGNED.fullmatch(text):
             return len(signed[1])
+        if starred := _STARRED.match(text):
+            return len(starred[1])
+        if trailed := _TRAILED.fullmatch(text):
+            self._first_word = self._first_word or trailed[1]
+            return _SECTION + (trailed[1] != self._first_word)
         if numbered := CLAUSE.match(text):
             return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]

@@ -55,12 +55,12 @@ _NUMBER = re.compile(r"(?:§+\s*)?\d{1,3}(?:\.\d{1,3})*[.)]*\s+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""
-_USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)")
-"""An argument that may be repeated, in the description of a command."""
+_USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
+"""An argument that may be repeated, or an option in brackets, in the description of a command."""
 _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
 """A sentence in quotes, alone in its line."""
-_SYMBOL = re.compile(r"(?:^|\s)(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)")
-"""A sign of code between blanks."""
+_SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\()")
+"""A sign of code between blanks, or an annotation with arguments."""
 _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 """A gap between columns; justified text has gaps of fewer spaces."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
@@ -80,6 +80,8 @@ _WRAPPED = 30
 _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 """The start of an item, whose further lines are indented."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
+_UNFINISHED = re.compile(r"\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which)$")
+"""A word that ends no sentence."""
 _LONGEST_TITLE, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
 _OPENING = "\"'“‘«([*_`"
@@ -212,7 +214,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
         return False
     if word is None or word[1][0].islower():
         return not left.endswith(_TERMINALS) and len(left) >= min(_WRAPPED, width // 2)
-    if left.endswith((",", "-", "，", "、")):
+    if left.endswith((",", "-", "，", "、")) or _UNFINISHED.search(left):
         return True
     if width not in _WIDTHS or left.endswith(":"):
         return False

@@ -22,12 +22,19 @@ from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import CONTEXT_DIFF, DIFF
-from tersely.split.fences import FENCE, QUOTED
+from tersely.split.fences import BEGIN_BLOCK, FENCE, QUOTED
 from tersely.split.html import HTML, WHOLE_PAGE, Range, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY
-from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
+from tersely.split.markdown import (
+    HEADING,
+    ITEM,
+    RULED_HEADING,
+    STARRED_HEADING,
+    TRAILED_HEADING,
+    opens_item,
+)
 from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
 from tersely.split.prose import Block, is_wrapped, split_prose
@@ -44,6 +51,7 @@ from tersely.units import Kind, Unit
 _WHOLE_FORMATS = (WHOLE_XML, WHOLE_PAGE, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
 _FORMATS = (
     FENCE,
+    BEGIN_BLOCK,
     FRONT_MATTER,
     QUOTED,
     NUMBERED,
@@ -63,6 +71,8 @@ _FORMATS = (
     RECORDS,
     MODULE,
     HEADING,
+    STARRED_HEADING,
+    TRAILED_HEADING,
     RULED_HEADING,
 )
 """Formats that may start anywhere, even inside a list item. The first that matches wins."""
