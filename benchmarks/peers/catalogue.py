@@ -68,6 +68,22 @@ PEERS = (
         takes_size=False,
     ),
     Peer(
+        "trimwise",
+        package="trimwise",
+        version="0.7.0",
+        setup="`trim_context` with the question and its default strategy, lexical; the size is a number of "
+        "characters; it reads words by cl100k, because its own tokenizer has to be downloaded",
+        takes_size=True,
+    ),
+    Peer(
+        "barber",
+        package="barber-llm",
+        version="0.7.0",
+        setup="`trim` of a message of the user with all documents, followed by the question, without an "
+        "embedder; the size is the share of paragraphs that it keeps",
+        takes_size=True,
+    ),
+    Peer(
         "claw-compactor",
         package="claw-compactor",
         version="7.1.0",

@@ -130,6 +130,37 @@ def load_headroom() -> Compress:
     return compress
 
 
+def load_trimwise() -> Compress:
+    from trimwise import ContextSource, TrimConfig, Trimmer
+
+    trimmer = Trimmer(TrimConfig(token_encoding="cl100k_base"))
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        sources = [
+            ContextSource(text=text, prefix=f"{title}\n" if title else "") for title, text in documents
+        ]
+        limit = max(1, round(share * sum(map(len, join_titles(documents)))))
+        result = trimmer.trim_context(
+            sources, limit=limit, unit="characters", query=question, separator="\n\n"
+        )
+        return result.text
+
+    return compress
+
+
+def load_barber() -> Compress:
+    from barber import trim
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        messages = [
+            {"role": "user", "content": "\n\n".join(join_titles(documents))},
+            {"role": "user", "content": question},
+        ]
+        return str(trim(messages, keep=max(share, 1e-3)).messages[0]["content"])
+
+    return compress
+
+
 def load_contextpress() -> Compress:
     from contextpress import ContextManager
 
@@ -208,6 +239,8 @@ LOADERS: dict[str, Callable[[], Compress]] = {
     "llmlingua": lambda: load_lingua(long=False),
     "headroom": load_headroom,
     "contextpress": load_contextpress,
+    "trimwise": load_trimwise,
+    "barber": load_barber,
     "claw-compactor": load_claw,
     "llamaindex": load_llamaindex,
 }

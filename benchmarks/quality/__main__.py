@@ -95,8 +95,14 @@ def _load(name: str, options: Options) -> list[Example]:
 def make_tables(examples: dict[str, list[Example]], rows: dict[str, QuestionRows], seed: int) -> list[Table]:
     """Return all tables. `examples` and `rows` are those of each task."""
     leads = [row for name in rows for row in _compare(TASKS[name].title, rows[name], seed)]
+    printed = tuple(TASKS[name].title for name in rows if TASKS[name].language in (None, "en"))
     return [
-        Table("Sets", SETS, tuple(_describe_set(name, examples[name], rows[name]) for name in rows)),
+        Table(
+            "Sets",
+            SETS,
+            tuple(_describe_set(name, examples[name], rows[name]) for name in rows),
+            only={"set": printed},
+        ),
         Table("Lead over the strongest peer", STRONGEST, find_strongest(leads), across="rate"),
         Table(
             "Answers", ANSWERS, _estimate(rows, "answers", seed), across="system", only={"rate": ("0.1", OWN)}
