@@ -89,7 +89,7 @@ class _Source:
         groups: list[_Group] = []
         for child in node.children:
             start = self._place(child.start_byte)
-            end = self._start + len(self._text[self._start : self._place(child.end_byte)].rstrip())
+            end = start + len(self._text[start : self._place(child.end_byte)].rstrip())
             if groups and "\n" not in self._text[groups[-1].end : start]:
                 above = groups.pop()
                 groups.append(_Group(above.start, max(above.end, end), (*above.nodes, child)))
