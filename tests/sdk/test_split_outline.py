@@ -299,6 +299,30 @@ CASES = {
 8  1 6  |        }
 9  1    |    }
 """,
+    "records between rules": """
+1*      |Name: crane
+2  1    |Licence: Ours
+        |
+3~ 1    |Nobody may copy the crane.
+        |
+4  1    |Ropes: hemp
+5  1    |Home: the yard
+6*      |---
+7  6    |Name: lamp
+8  7    |Licence: Theirs
+        |
+9~ 7    |The lamp burns for all.
+        |
+10 7    |Ropes: none
+11 7    |Home: the mole
+""",
+    "units of systemd": """
+1*      |○ crane.service - lifts
+2  1    |     Loaded: loaded (/etc/crane.service)
+3* 1    |     CGroup: /system/crane
+4  1 3  |             ├─12 /usr/bin/crane
+5  1 3  |             └─14 /usr/bin/rope
+""",
     "wikitext": """
 1*       |== Cranes ==
 2* 1     |{|

@@ -36,7 +36,8 @@ def _grammar(module: str, sign: str, function: str = "language") -> Grammar:
 
 
 _SCRIPT = (
-    r"^[ \t]*(?:import|export|const|let|var|async|function|class|interface|type|declare|enum|module\.exports)\b"
+    r"^[ \t]*(?:import|export|const|let|var|async|function|class|interface|type|declare|enum"
+    r"|module\.exports)\b"
 )
 GRAMMARS = (
     _grammar("go", r"^package \w+[ \t\r]*$"),

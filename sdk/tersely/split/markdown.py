@@ -19,6 +19,7 @@ _SIGNS = re.compile(r"(?:#{3,}|\*{3,}|\+{3,}|\"{3,}|'{3,}|:{3,}|\.{3,}|`{3,}|_{3
 """Rules that underline headings in reStructuredText if they are as long as the title."""
 _LONGEST_UNDERLINED = 200
 _STARS = re.compile(r"\*{1,6} +\S", re.MULTILINE)
+_FIELD = re.compile(r"[ \t]{2,}[A-Z][\w-]*(?: [A-Z][\w-]*)?: \S")
 _TRAILED = re.compile(r"[^\W\d_][^\n|]* ([*=#~])\1{4,}[ \t]*$", re.MULTILINE)
 
 
@@ -35,6 +36,11 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
     if item["number"] and not starts_paragraph and int(item["number"]) != 1:
         return texts[index - 1].rstrip().endswith((":", ".", ";"))
     return True
+
+
+def is_field(lines: Lines, index: int) -> bool:
+    """Whether a line is an indented field with its name, which is no part of an item's text."""
+    return _FIELD.match(lines.texts[index]) is not None
 
 
 def _find_heading_end(lines: Lines, index: int) -> int | None:

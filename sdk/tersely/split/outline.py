@@ -70,6 +70,7 @@ class _Reader:
         """The first unit under each line that is a head, by the unit of the head."""
         self._records = Records(places)
         self._depths = Depths()
+        self._first_fields = _find_first_fields(places)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
@@ -86,9 +87,9 @@ class _Reader:
             self._need(place, state.list_heads(place.indent))
             if _CLOSING.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._rules.add(place.units.first)
-            if place.block.kind == "line" and RULE.fullmatch(place.line):
+            if _is_rule(place):
                 self._rules.add(place.units.first)
-                state.separator = self._head(place.units.first, place)
+                state.separator, state.section = self._head(place.units.first, place), None
                 continue
             self._open(number, place, state)
             state.separator = None
@@ -310,6 +311,8 @@ class _Reader:
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)
+        if number in self._first_fields:
+            state.section = self._head(first, place)
         if state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
             state.begins[-1].anchor = (first,)
             if line.startswith("!"):  # the names of columns
@@ -345,3 +348,17 @@ class _Reader:
         parent.is_line |= is_near
         parent.is_option = self._is_option(number, place)
         state.parents.append(parent)
+
+
+def _is_rule(place: Place) -> bool:
+    return place.block.kind == "line" and RULE.fullmatch(place.line) is not None
+
+
+def _find_first_fields(places: Sequence[Place]) -> frozenset[int]:
+    """Return the numbers of the first lines of records that rules divide, as in `pip show`.
+
+    Each of them begins with the same name; otherwise there are no such records.
+    """
+    numbers = [0, *(number + 1 for number, place in enumerate(places[:-1]) if _is_rule(place))]
+    names = [LABEL.match(places[number].line) and places[number].line.partition(":")[0] for number in numbers]
+    return frozenset(numbers) if len(names) > 1 and names[0] and len({*names}) == 1 else frozenset()

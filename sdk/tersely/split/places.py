@@ -102,12 +102,14 @@ class State:
     """The entry of a log."""
     separator: Head | None = None
     """A line such as `---` between records, which the first line of the next one needs."""
+    section: Head | None = None
+    """The first line of a record that lasts until the next `---`."""
 
     def start_section(self) -> None:
         """Forget all heads but headings, BEGIN lines and the sender."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
-        self.quote = self.label = self.entry = self.separator = None
+        self.quote = self.label = self.entry = self.separator = self.section = None
 
     def close_record(self, head: Head | None) -> None:
         """Forget the record if its first line is `head`, which no longer applies."""
@@ -126,6 +128,7 @@ class State:
             self.label,
             self.entry,
             self.separator,
+            self.section,
         )
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)

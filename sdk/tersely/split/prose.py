@@ -65,6 +65,8 @@ _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 """A gap between columns; justified text has gaps of fewer spaces."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
 _FEWEST_LABELS = 3
+_FOLDERS, _FEWEST_NUMBERS = (".", ".."), 2
+"""Names at the end of a line with numbers, as `ls -la` prints it."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -179,6 +181,7 @@ def is_prose(text: str) -> bool:
     if (
         len(words) < 2
         or " # " in sample
+        or (words[-1] in _FOLDERS and sum(word.isdigit() for word in words) >= _FEWEST_NUMBERS)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or _are_fields(words)

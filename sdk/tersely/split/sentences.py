@@ -33,6 +33,7 @@ from tersely.split.markdown import (
     RULED_HEADING,
     STARRED_HEADING,
     TRAILED_HEADING,
+    is_field,
     opens_item,
 )
 from tersely.split.numbered import NUMBERED
@@ -215,7 +216,11 @@ class _Scanner:
             width = max(width, len(above.rstrip()))
             if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
                 break
-            if opens_item(lines, end, False) or self._find_format(_FORMATS, end, starts_paragraph=False):
+            if (
+                is_field(lines, end)
+                or opens_item(lines, end, False)
+                or self._find_format(_FORMATS, end, starts_paragraph=False)
+            ):
                 break
             end += 1
         return end if lines.is_short(index, end) else None

@@ -142,7 +142,7 @@ def _find_aligned_end(lines: Lines, index: int) -> int | None:
 
 def _lacks_first_cell(lines: Lines, index: int) -> bool:
     """Whether a row belongs to a line above, because rows below it have a cell on its left."""
-    below = lines.texts[index + 1 : index + 1 + _SAMPLE]
+    below = takewhile(str.strip, lines.texts[index + 1 : index + 1 + _SAMPLE])
     return any(_continues(_find_words(row), lines.texts[index]) for row in below)
 
 
