@@ -38,6 +38,7 @@ the last of many lines that each announce the next one would need all the others
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _CLOSING = re.compile(r"[\W_]*|\s*[)\]}]\W*(?:null)?\W*")
 """A line that says nothing: signs alone, or what closes a block, such as `} -> null` of Terraform."""
+_GAPPED = re.compile(r"\s*\S+  \S")
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
@@ -71,6 +72,7 @@ class _Reader:
         self._records = Records(places)
         self._depths = Depths()
         self._first_fields = _find_first_fields(places)
+        self._first_lines = {place.run: place.line for place in reversed(places)}
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
@@ -151,7 +153,7 @@ class _Reader:
         for heads in (state.headings, state.clauses):
             while heads and heads[-1].indent > indent:
                 heads.pop()
-        is_option = self._is_option(number, place)
+        is_option = self._is_option(number, place) or self._is_inner_record(number, place)
         while state.parents and (
             state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
         ):
@@ -197,6 +199,15 @@ class _Reader:
             return False
         above = self._places[number - 1] if number else place
         return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
+
+    def _is_inner_record(self, number: int, place: Place) -> bool:
+        """Whether a deeper line has the shape of the line above its run, `NAME  VERSION` in `npm audit`, and
+        heads the lines below it although they are not indented more."""
+        if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
+            return False
+        below = self._find_below(number)
+        is_near = below is not None and below.run == place.run and below.indent == place.indent
+        return is_near and below is not None and not _GAPPED.match(below.line)
 
     def _goes_on(self, place: Place, label: Head) -> bool:
         """Whether a block continues the value of `label`, a line above it with a name and a value."""
@@ -339,6 +350,11 @@ class _Reader:
             return  # a paragraph is not the head of an example below it
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
+            return
+        if self._is_inner_record(number, place):
+            parent = self._head(place.units.first, place)
+            parent.indent, parent.is_line, parent.is_option = place.indent - 1, True, True
+            state.parents.append(parent)
             return
         unit = place.units.last if place.block.kind == "sentence" and not is_item else place.units.first
         is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
