@@ -38,6 +38,11 @@ the last of many lines that each announce the next one would need all the others
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _CLOSING = re.compile(r"[\W_]*|\s*[)\]}]\W*(?:null)?\W*")
 """A line that says nothing: signs alone, or what closes a block, such as `} -> null` of Terraform."""
+_BRANCH = re.compile(
+    r"\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch|end(?:if|ef)?|fi|done|esac)\b"
+)
+"""A line that goes on with the condition above it, or ends it."""
+_STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)")
 _GAPPED = re.compile(r"\s*\S+  \S")
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
@@ -86,7 +91,13 @@ class _Reader:
             if place.is_text and _END.match(place.line) and state.begins:
                 self._end(place, state)
                 continue
-            self._need(place, state.list_heads(place.indent))
+            is_step = _STEP.match(place.line) is not None
+            if is_step:
+                state.step = None
+            heads = state.list_heads(place.indent)
+            self._need(place, [*heads, state.condition] if state.condition else heads)
+            if is_step:
+                state.step = self._head(place.units.first, place)
             if _CLOSING.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._rules.add(place.units.first)
             if _is_rule(place):
@@ -154,10 +165,13 @@ class _Reader:
             while heads and heads[-1].indent > indent:
                 heads.pop()
         is_option = self._is_option(number, place) or self._is_inner_record(number, place)
+        state.condition = None
         while state.parents and (
             state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
         ):
-            state.parents.pop()
+            ended = state.parents.pop()
+            if ended.indent == indent and ended.run == run and _BRANCH.match(line):
+                state.condition = ended
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
             is_flush = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
@@ -361,6 +375,8 @@ class _Reader:
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
         parent = self._head(unit, place)
+        if state.condition:
+            parent.units = (*state.condition.units, unit)
         parent.is_line |= is_near
         parent.is_option = self._is_option(number, place)
         state.parents.append(parent)

@@ -19,6 +19,8 @@ _STARS = re.compile(r"(\*{2,6})\s")
 """The stars before a nested item of wikitext or AsciiDoc."""
 _STARRED = re.compile(r"(\*{1,6}) ")
 """The stars before a heading of org."""
+_LATEX = re.compile(r"\\(\w+)")
+_LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 """A heading with a row of signs after it, as Ansible prints: PLAY, and TASK below it."""
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
@@ -102,6 +104,10 @@ class State:
     """The entry of a log."""
     separator: Head | None = None
     """A line such as `---` between records, which the first line of the next one needs."""
+    condition: Head | None = None
+    """The line that the line being read goes on with, as `else` does with `if`."""
+    step: Head | None = None
+    """The line that begins a step in the log of GitHub Actions or Azure Pipelines."""
     section: Head | None = None
     """The first line of a record that lasts until the next `---`."""
 
@@ -109,7 +115,7 @@ class State:
         """Forget all heads but headings, BEGIN lines and the sender."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
-        self.quote = self.label = self.entry = self.separator = self.section = None
+        self.quote = self.label = self.entry = self.separator = self.section = self.step = None
 
     def close_record(self, head: Head | None) -> None:
         """Forget the record if its first line is `head`, which no longer applies."""
@@ -129,6 +135,7 @@ class State:
             self.entry,
             self.separator,
             self.section,
+            self.step,
         )
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
@@ -207,6 +214,8 @@ class Depths:
             return len(signed[1])
         if starred := _STARRED.match(text):
             return len(starred[1])
+        if latex := _LATEX.match(text):
+            return _LATEX_LEVELS.index(latex[1])
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)

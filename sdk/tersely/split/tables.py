@@ -34,7 +34,7 @@ _MOST_HEAD_LINES = 6
 _LONGEST_SIMPLE = 200
 """Lines of a simple table of reStructuredText."""
 _LONGEST_LINE = 2000
-_MANY_COLUMNS = 5
+_MANY_COLUMNS = 4
 """Columns with which a single row below their names is a table."""
 _SAMPLE = 8
 """Rows that show where the cells of a table begin."""
@@ -92,10 +92,12 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after rows that are aligned with the names of their columns."""
     texts = lines.texts
     names = _find_words(texts[index])
-    below = list(takewhile(str.strip, texts[index + 1 : index + 3]))
-    if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2) or not all(
-        _fits(names, row) and _GAP.search(row[:_LONGEST_LINE]) for row in below
-    ):
+    below = list(
+        takewhile(
+            lambda row: _fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), texts[index + 1 : index + 3]
+        )
+    )
+    if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
     if not _are_names(texts[index], below) or _lacks_first_cell(lines, index):
         return None

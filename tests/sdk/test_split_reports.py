@@ -1,0 +1,105 @@
+"""Reports whose records no blank line or indent divides: lines keep the heads of their record."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sdk.test_split_outline import check_outline, read
+
+CASES = {
+    "scan of hosts": """
+1*      |Scan report for crane.example (10.0.0.1)
+2~ 1    |The host is up (0.0004s latency).
+3* 1    |PORT     STATE SERVICE VERSION
+4  1 3  |22/tcp   open  ssh     9.1
+5  1 3  |80/tcp   open  http    1.18
+        |
+6*      |Scan report for lamp.example (10.0.0.2)
+7~ 6    |The host is up (0.0005s latency).
+8* 6    |PORT     STATE SERVICE VERSION
+9  6 8  |25/tcp   open  smtp    3.7
+10 6 8  |80/tcp   open  http    1.24
+""",
+    "steps of a job": """
+1*      |2026-05-14T08:37:40.1000001Z ##[group]Run the crane
+2  1    |2026-05-14T08:37:40.1000002Z lift --all
+3  1    |2026-05-14T08:37:40.1000004Z ##[endgroup]
+4  1    |2026-05-14T08:37:49.3000001Z lifted 812 stones
+5*      |2026-05-14T08:37:50.1000001Z ##[group]Run the lamp
+6  5    |2026-05-14T08:37:50.1000004Z ##[endgroup]
+7  5    |2026-05-14T08:37:58.0000002Z ##[error]Process completed with exit code 2.
+""",
+    "described pods": """
+1       |Name:    crane
+2  1    |Node:    north
+3* 1    |Containers:
+4* 1 3  |  rope:
+5  1 3 4|    Image:  rope:7
+6  1 3 4|    Exit Code: 3
+7* 1 3  |  hook:
+8  1 3 7|    Image:  hook:2
+9  1 3 7|    Exit Code: 9
+        |
+10      |Name:    lamp
+11 10   |Node:    south
+12* 10  |Containers:
+13* 10 12 |  wick:
+14 10 12 13|    Image:  wick:1
+15 10 12 13|    Exit Code: 0
+""",
+    "a graph of commits": """
+1*      |* commit 4f7f1484cfc6fbd4673577f3f9f6bbfd06c775ed
+2  1    || Author: Ada Stone <ada@pier.example>
+3  1    || Date:   Mon May 6 19:03:20 2024 +0200
+4       ||
+5  1    ||     grease the winch
+6       ||
+7*      |* commit 1801d21038d3c6b0f86cacb3e9d115ef15089aa0
+8  7    |  Author: Bob Reed <bob@pier.example>
+9  7    |  Date:   Mon May 6 18:40:00 2024 +0200
+        |
+10 7    |      drop the anchor
+""",
+    "errors of a process": """
+1*      |==31== Invalid read of size 4
+2  1    |==31==    at 0x10A3F2: lift (crane.c:211)
+3  1    |==31==    by 0x10B001: main (pier.c:88)
+4       |==31==
+5*      |==31== Use of an uninitialised value
+6  5    |==31==    at 0x10C777: burn (lamp.c:130)
+7  5    |==31==    by 0x10B044: main (pier.c:97)
+""",
+    "branches of a makefile": """
+1       |ROPES = hemp
+2*      |ifeq ($(STORM),1)
+3  2    |  LAMPS = 9
+4* 2    |else
+5  2 4  |  LAMPS = 4
+6  2 4  |endif
+""",
+    "sections of LaTeX": r"""
+1*      |\section{Cranes}
+2* 1    |\subsection{The red crane}
+3~ 1 2  |It lifts forty stones a day.
+4* 1    |\subsection{The old crane}
+5~ 1 4  |It lifts twelve stones a day.
+""",
+    "here documents": """
+1       |FROM pier:1 AS yard
+2* 7    |COPY <<'CONF' /etc/crane.conf
+3  2 7  |lifts 40;
+4  2 7  |ropes hemp;
+7* 2    |CONF
+8* 11   |COPY <<'CONF' /etc/lamp.conf
+9  8 11 |burns dusk;
+10 8 11 |colour red;
+11* 8   |CONF
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
+def test_lines_are_kept_whole_and_with_their_heads(notation: str) -> None:
+    lines = read(notation)
+    for seed in range(60):
+        check_outline(lines, seed)
