@@ -278,60 +278,6 @@ CASES = {
 7*      |* Lamps
 8~ 7    |They burn until dawn.
 """,
-    "run of a play": """
-1*      |PLAY [harbour] **********
-        |
-2* 1    |TASK [light the lamps] **********
-3  1 2  |ok: [north]
-4  1 2  |changed: [south]
-        |
-5* 1    |TASK [raise the crane] **********
-6  1 5  |failed: [south]
-""",
-    "blocks with signs": """
-1*      |  + crane "red" {
-2  1    |      + hook  = "new"
-3* 1    |      + ropes = {
-4  1 3  |          + "north" = "hemp"
-5  1 3  |        } -> null
-6* 1    |      + lamp {
-7  1 6  |          + colour = "white"
-8  1 6  |        }
-9  1    |    }
-""",
-    "records between rules": """
-1*      |Name: crane
-2  1    |Licence: Ours
-        |
-3~ 1    |Nobody may copy the crane.
-        |
-4  1    |Ropes: hemp
-5  1    |Home: the yard
-6*      |---
-7  6    |Name: lamp
-8  7    |Licence: Theirs
-        |
-9~ 7    |The lamp burns for all.
-        |
-10 7    |Ropes: none
-11 7    |Home: the mole
-""",
-    "units of systemd": """
-1*      |○ crane.service - lifts
-2  1    |     Loaded: loaded (/etc/crane.service)
-3* 1    |     CGroup: /system/crane
-4  1 3  |             ├─12 /usr/bin/crane
-5  1 3  |             └─14 /usr/bin/rope
-""",
-    "wikitext": """
-1*       |== Cranes ==
-2* 1     |{|
-3* 1 2 6 |! name !! lifts
-4  1 2 3 6 || red || 40
-5  1 2 3 6 || old || 12
-6* 1 2   ||}
-7~ 1     |Nobody uses them now.
-""",
 }  # fmt: skip
 
 

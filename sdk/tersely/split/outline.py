@@ -16,7 +16,8 @@ from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places
 from tersely.split.prose import QUOTE, SPEAKER, Block
-from tersely.split.records import LABEL, OPTION, Records
+from tersely.split.records import LABEL, Records
+from tersely.split.surroundings import Surroundings, is_rule
 from tersely.units import Link
 
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
@@ -43,9 +44,7 @@ _BRANCH = re.compile(
 )
 """A line that goes on with the condition above it, or ends it."""
 _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)")
-_GAPPED = re.compile(r"\s*\S+  \S")
 _COMMENTS = ("#", "//", ";", "--", "%")
-_EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
     rf"\s|{CLAUSE.pattern}|(?i:{_QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
 )
@@ -76,8 +75,7 @@ class _Reader:
         """The first unit under each line that is a head, by the unit of the head."""
         self._records = Records(places)
         self._depths = Depths()
-        self._first_fields = _find_first_fields(places)
-        self._first_lines = {place.run: place.line for place in reversed(places)}
+        self._around = Surroundings(places)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
@@ -100,7 +98,7 @@ class _Reader:
                 state.step = self._head(place.units.first, place)
             if _CLOSING.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._rules.add(place.units.first)
-            if _is_rule(place):
+            if is_rule(place):
                 self._rules.add(place.units.first)
                 state.separator, state.section = self._head(place.units.first, place), None
                 continue
@@ -164,7 +162,7 @@ class _Reader:
         for heads in (state.headings, state.clauses):
             while heads and heads[-1].indent > indent:
                 heads.pop()
-        is_option = self._is_option(number, place) or self._is_inner_record(number, place)
+        is_option = self._around.is_option(number, place) or self._around.is_inner_record(number, place)
         state.condition = None
         while state.parents and (
             state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
@@ -177,9 +175,9 @@ class _Reader:
             is_flush = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
             if is_flush or self._places[number - 1].indent <= state.record.indent:
                 state.record = None
-        if state.announcer and not self._is_announced(number, place, state.announcer):
+        if state.announcer and not self._around.is_announced(number, place, state.announcer):
             state.announcer = None
-        if state.label and not self._goes_on(place, state.label):
+        if state.label and not self._around.goes_on(place, state.label):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
@@ -206,52 +204,6 @@ class _Reader:
         if is_question or place.speaks:
             state.close_record(state.speaker)
             state.speaker = None
-
-    def _is_option(self, number: int, place: Place) -> bool:
-        """Whether a line begins with the name of an option, and does not continue the text above it."""
-        if not OPTION.match(place.line):
-            return False
-        above = self._places[number - 1] if number else place
-        return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
-
-    def _is_inner_record(self, number: int, place: Place) -> bool:
-        """Whether a deeper line has the shape of the line above its run, `NAME  VERSION` in `npm audit`, and
-        heads the lines below it although they are not indented more."""
-        if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
-            return False
-        below = self._find_below(number)
-        is_near = below is not None and below.run == place.run and below.indent == place.indent
-        return is_near and below is not None and not _GAPPED.match(below.line)
-
-    def _goes_on(self, place: Place, label: Head) -> bool:
-        """Whether a block continues the value of `label`, a line above it with a name and a value."""
-        if LABEL.match(place.line):
-            return False
-        if place.indent == label.indent:
-            return place.run == label.run and place.block.kind == "sentence"
-        return place.indent > label.indent  # a value may have several paragraphs
-
-    def _is_announced(self, number: int, place: Place, announcer: Head) -> bool:
-        """Whether a line that ends with a colon announces a block."""
-        run = place.run
-        above = self._places[number - 1]
-        if run == announcer.run:
-            if place.indent == announcer.indent and place.line.rstrip().endswith(":"):
-                return False
-            if _EXCEPTION.match(place.line):  # at the end of a traceback
-                return place.indent == announcer.indent
-            if announcer.body_indent < 0:
-                announcer.body_indent = place.indent
-            return place.indent >= max(announcer.indent, announcer.body_indent)
-        is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
-        is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
-        if is_next:
-            announcer.body_indent = place.indent
-        is_item = is_item and place.indent >= announcer.body_indent
-        if is_next or is_item or run == announcer.reach or place.indent > announcer.indent:
-            announcer.reach = run
-            return True
-        return False
 
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
@@ -305,7 +257,7 @@ class _Reader:
         elif place.speaks and not _ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
-        is_title = clause is not None and self._is_title(number, place)
+        is_title = clause is not None and self._around.is_title(number, place)
         if is_title:
             self._frames.update(range(first, last + 1))
         if clause and ("." in clause["number"] or is_long or is_title):
@@ -316,7 +268,7 @@ class _Reader:
             state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
             self._frames.add(last)
-            below = self._find_below(number)
+            below = self._around.find_below(number)
             level = below.block.prefix.count(">") if below else 0
             if level > place.block.prefix.count(">"):
                 state.quoters.append(self._head(last, place, level))
@@ -336,26 +288,16 @@ class _Reader:
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)
-        if number in self._first_fields:
+        if number in self._around.first_fields:
             state.section = self._head(first, place)
         if state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
             state.begins[-1].anchor = (first,)
             if line.startswith("!"):  # the names of columns
                 self._frames.add(first)
 
-    def _find_below(self, number: int) -> Place | None:
-        """Return the place below the place `number`, if there is one."""
-        return self._places[number + 1] if number + 1 < len(self._places) else None
-
-    def _is_title(self, number: int, place: Place) -> bool:
-        """Whether a numbered line stands alone above a paragraph, as the title of a clause does."""
-        below = self._find_below(number)
-        is_alone = place.starts_run and place.block.last - place.block.first == 1
-        return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
-
     def _open_parent(self, number: int, place: Place, state: State) -> None:
         """Remember a block as a head of the blocks below it that are indented more."""
-        below = self._find_below(number)
+        below = self._around.find_below(number)
         if below is None or RULE.fullmatch(place.line):
             return
         is_item = ITEM.match(place.line) is not None
@@ -365,7 +307,7 @@ class _Reader:
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
             return
-        if self._is_inner_record(number, place):
+        if self._around.is_inner_record(number, place):
             parent = self._head(place.units.first, place)
             parent.indent, parent.is_line, parent.is_option = place.indent - 1, True, True
             state.parents.append(parent)
@@ -378,19 +320,5 @@ class _Reader:
         if state.condition:
             parent.units = (*state.condition.units, unit)
         parent.is_line |= is_near
-        parent.is_option = self._is_option(number, place)
+        parent.is_option = self._around.is_option(number, place)
         state.parents.append(parent)
-
-
-def _is_rule(place: Place) -> bool:
-    return place.block.kind == "line" and RULE.fullmatch(place.line) is not None
-
-
-def _find_first_fields(places: Sequence[Place]) -> frozenset[int]:
-    """Return the numbers of the first lines of records that rules divide, as in `pip show`.
-
-    Each of them begins with the same name; otherwise there are no such records.
-    """
-    numbers = [0, *(number + 1 for number, place in enumerate(places[:-1]) if _is_rule(place))]
-    names = [LABEL.match(places[number].line) and places[number].line.partition(":")[0] for number in numbers]
-    return frozenset(numbers) if len(names) > 1 and names[0] and len({*names}) == 1 else frozenset()
