@@ -29,6 +29,25 @@ CASES = {
 6  5    |2026-05-14T08:37:50.1000004Z ##[endgroup]
 7  5    |2026-05-14T08:37:58.0000002Z ##[error]Process completed with exit code 2.
 """,
+    "modules of a build": """
+1       |[INFO] Scanning for projects...
+        |[INFO]
+2*      |[INFO] ------------------< yard:crane >-----------------
+3  2    |[INFO] Building crane 1.0                        [1/2]
+4* 2    |[INFO] ----------------------[ jar ]------------------
+        |[INFO]
+5* 2 4  |[INFO] --- rope:3.3:copy (default) @ crane ---
+6  2 4 5|[INFO] Copying 3 resources
+        |[INFO]
+7* 2 4  |[INFO] --- hook:1.2:test (default) @ crane ---
+8  2 4 7|[INFO] Running yard.CraneTest
+        |[INFO]
+9*      |[INFO] -----------------------------------------------
+10* 9   |[INFO] Reactor Summary for yard 1.0:
+        |[INFO]
+11 10   |[INFO] crane .......... FAILURE [ 39.386 s]
+12 10   |[INFO] lamp ........... SKIPPED
+""",
     "described pods": """
 1       |Name:    crane
 2  1    |Node:    north

@@ -89,6 +89,8 @@ class _Reader:
             if place.is_text and _END.match(place.line) and state.begins:
                 self._end(place, state)
                 continue
+            if is_rule(place):
+                state.end_headings(place.line)
             is_step = _STEP.match(place.line) is not None
             if is_step:
                 state.step = None
@@ -224,6 +226,7 @@ class _Reader:
         first = place.units.first
         self._frames.add(first)
         headings.append(self._head(first, place, depth))
+        headings[-1].line = place.line
         state.start_section()
 
     def _open(self, number: int, place: Place, state: State) -> None:

@@ -25,6 +25,8 @@ _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 """A heading with a row of signs after it, as Ansible prints: PLAY, and TASK below it."""
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
+_AFTER_SIGNS = ("<", "[", " ")
+"""What follows the signs of a section's line."""
 _MOST_STYLES = 5
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
@@ -76,6 +78,8 @@ class Head:
     """Whether it is a line or an item, which is kept with the first line of its body."""
     is_option: bool = False
     """Whether it is the name of a command's option."""
+    line: str = ""
+    """The first line of a heading."""
 
 
 @dataclass(slots=True)
@@ -116,6 +120,14 @@ class State:
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
         self.quote = self.label = self.entry = self.separator = self.section = self.step = None
+
+    def end_headings(self, rule: str) -> None:
+        """Forget the headings between signs, `---< a >---`, if a rule of the same signs is as long as one."""
+        sign, size = rule[:1], len(rule.rstrip())
+        if any(head.line[:1] == sign and len(head.line.rstrip()) == size for head in self.headings):
+            while any(head.line[:1] == sign for head in self.headings):
+                self.headings.pop()
+            self.start_section()
 
     def close_record(self, head: Head | None) -> None:
         """Forget the record if its first line is `head`, which no longer applies."""
@@ -223,8 +235,13 @@ class Depths:
             return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():
-            return _RULED + self._find_style(rule + text[0] * (not text[0].isalnum()))
-        return _TITLE if text[0].isalnum() else _SECTION + self._find_style(text[0] + " ")
+            is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS  # of a section
+            base = _SECTION if is_inside else _RULED
+            return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
+        if text[0].isalnum():
+            return _TITLE
+        bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
+        return _SECTION + self._find_style(text[0] + (bracket if bracket in _AFTER_SIGNS else " "))
 
     def _find_style(self, style: str) -> int:
         if style not in self._styles:

@@ -32,7 +32,7 @@ _STOPS = tuple(".!:…。！：।။។")
 _TERMINALS = (*_STOPS, "?", "？", "؟")
 SECTION = re.compile(
     r"""\s*(?:
-      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
+      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
     | \[{1,2}(?!\w+://)[^\W\d_][^\[\]]*\]{1,2}
