@@ -43,7 +43,7 @@ def _find_last_level(lines: Lines, index: int) -> int:
 
 
 def _goes_on(lines: Lines, index: int, pattern: re.Pattern[str]) -> bool:
-    """Whether a blank line stands between two lines with a gutter, which may be spaces alone."""
+    """Whether a blank line is followed by a line with a gutter. A gutter of spaces may leave a line blank."""
     return (
         lines.is_blank(index) and index + 1 < len(lines) and pattern.match(lines.texts[index + 1]) is not None
     )

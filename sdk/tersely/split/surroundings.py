@@ -1,4 +1,4 @@
-"""The lines around a line of a text that no parser reads, as far as they decide what it is."""
+"""What a line is, judged by the lines around it, in a text that no parser reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class Surroundings:
     """Questions about a line that the lines above and below it answer.
 
     Attributes:
-        first_fields: the numbers of the first lines of records that rules divide; empty without such records.
+        first_fields: the indices of the first lines of records between lines such as `---`; empty without
+            such records.
     """
 
     def __init__(self, places: Sequence[Place]) -> None:
@@ -32,8 +33,8 @@ class Surroundings:
         return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
     def is_inner_record(self, number: int, place: Place) -> bool:
-        """Whether a deeper line has the shape of the line above its run, `NAME  VERSION` in `npm audit`, and
-        heads the lines below it although they are not indented more."""
+        """Whether an indented line looks like the first line of its run, `NAME  VERSION` in `npm audit`, and
+        heads the lines below it, which have the same indent."""
         if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
             return False
         below = self.find_below(number)
@@ -86,9 +87,9 @@ def is_rule(place: Place) -> bool:
 
 
 def _find_first_fields(places: Sequence[Place]) -> frozenset[int]:
-    """Return the numbers of the first lines of records that rules divide, as in `pip show`.
+    """Return the indices of the first lines of records between lines such as `---`, as in `pip show`.
 
-    Each of them begins with the same name; otherwise there are no such records.
+    There are none unless all these lines begin with the same name.
     """
     numbers = [0, *(number + 1 for number, place in enumerate(places[:-1]) if is_rule(place))]
     names = [LABEL.match(places[number].line) and places[number].line.partition(":")[0] for number in numbers]
