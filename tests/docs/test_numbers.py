@@ -147,7 +147,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (refused(PACKAGES), refused(GERMAN)),
         ),
         (
-            "to {:.0f} % (95 % interval {:.0f} to {:.0f}), and lines chosen by BM25 to {:.0f} % ({:.0f} to {:.0f})",
+            "to {:.0f} % (95 % interval {:.0f} to {:.0f}), and lines chosen by BM25 to {:.0f} % "
+            "({:.0f} to {:.0f})",
             lambda: tuple(
                 f(real(m, 300)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
             ),
@@ -213,6 +214,7 @@ def test_the_page_says_of_other_languages_what_was_kept() -> None:
     text = " ".join(read_page("docs/results.md").split())
     assert (
         f"{spanish:.0f}, {romanian:.0f} and {turkish:.0f} % of the answers are kept in Spanish, Romanian and "
-        f"Turkish; in six scripts that the model does not know, and in Vietnamese, texts are matched by characters, and "
+        f"Turkish; in six scripts that the model does not know, and in Vietnamese, texts are matched by "
+        f"characters, and "
         f"{min(others):.0f} to {max(others):.0f} % are kept"
     ) in text
