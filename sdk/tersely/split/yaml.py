@@ -29,7 +29,7 @@ _KEY = re.compile(
     rf"""(?:[&!]\S*\ +)*+
     (?P<name>(?:{DOUBLE} | {SINGLE} | \*\S+(?=\ ))\s*
       | (?:[^\s\-?:,\[\]{{}}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^:\#\n]|:(?!\s|$)|(?<!\s)\#)*?)
-    :(?=\s|$)""",
+    :(?=[^\S\t]|$)""",  # a tab follows the addresses of `objdump -d`, and no key
     re.VERBOSE,
 )
 _IDENTITY = re.compile(r"(?:kind|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
