@@ -247,6 +247,17 @@ def test_prose_below_a_table_does_not_change_it() -> None:
     assert kinds == ["row", "sentence"]
 
 
+def test_a_value_that_is_too_wide_does_not_end_a_table() -> None:
+    names = "No Name      Size  At    Put off  Kind"
+    rows = [
+        "1 rope       012   0a4   3f       hemp",
+        "2 eye        013   0a9   3e       iron",
+        "3 sea-anchors 018   0b4   4f       iron",
+        "4 hook       011   0c4   5f       iron",
+    ]
+    assert [unit.kind for unit in split_units("\n".join([names, *rows]))] == ["row"]
+
+
 def test_many_columns_make_a_table_of_one_row() -> None:
     text = " pkts bytes target     prot source\n   12   840 ACCEPT     tcp  10.0.0.1"
     assert [unit.kind for unit in split_units(text)] == ["row"]

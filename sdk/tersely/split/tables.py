@@ -101,11 +101,14 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
         return None
     if not _are_names(texts[index], below) or _lacks_first_cell(lines, index):
         return None
-    return _skip_while(
-        lines,
-        index + 1 + len(below),
-        lambda row: _fits(names, row) or len(row.split()) >= len(names) or _continues(names, row),
-    )
+    columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
+
+    def is_row(row: str) -> bool:
+        count = len(row.split())
+        is_shifted = count >= columns and _GAP.search(row[:_LONGEST_LINE]) is not None  # by a long value
+        return _fits(names, row) or count >= len(names) or is_shifted or _continues(names, row)
+
+    return _skip_while(lines, index + 1 + len(below), is_row)
 
 
 def _find_words(line: str) -> list[tuple[int, int]]:
