@@ -109,7 +109,7 @@ class State:
     separator: Head | None = None
     """A line such as `---` between records, which the first line of the next one needs."""
     condition: Head | None = None
-    """The line that the line being read goes on with, as `else` does with `if`."""
+    """The earlier line that the line being read continues, as `else` continues `if`."""
     step: Head | None = None
     """The line that begins a step in the log of GitHub Actions or Azure Pipelines."""
     section: Head | None = None
@@ -122,7 +122,7 @@ class State:
         self.quote = self.label = self.entry = self.separator = self.section = self.step = None
 
     def end_headings(self, rule: str) -> None:
-        """Forget the headings between signs, `---< a >---`, if a rule of the same signs is as long as one."""
+        """Forget headings such as `---< a >---` if `rule` has the sign and the length of one of them."""
         sign, size = rule[:1], len(rule.rstrip())
         if any(head.line[:1] == sign and len(head.line.rstrip()) == size for head in self.headings):
             while any(head.line[:1] == sign for head in self.headings):
@@ -185,7 +185,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
 
 
 def _is_spoken(line: str, block: Block) -> bool:
-    """Whether a block may be a part of a dialogue: prose after a name, or any line after a time."""
+    """Whether a block may be dialogue: prose that begins with a name, or a line that begins with a time."""
     if "-->" in line or not SPEAKER.match(line):
         return False
     return block.kind == "sentence" or (block.kind == "line" and _TIME.match(line) is not None)
@@ -211,7 +211,7 @@ def _is_rule(lines: Lines, block: Block | None) -> bool:
 
 
 class Depths:
-    """The depths of headings. Signs that underline or open them get deeper in order of first appearance."""
+    """The depths of headings. With each new kind of sign under or before them, headings get deeper."""
 
     def __init__(self) -> None:
         self._styles: list[str] = []

@@ -35,7 +35,7 @@ _LONGEST_SIMPLE = 200
 """Lines of a simple table of reStructuredText."""
 _LONGEST_LINE = 2000
 _MANY_COLUMNS = 4
-"""Columns with which a single row below their names is a table."""
+"""With at least this many columns, a single row below their names makes a table."""
 _SAMPLE = 8
 """Rows that show where the cells of a table begin."""
 
@@ -116,7 +116,7 @@ def _find_words(line: str) -> list[tuple[int, int]]:
 
 
 def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Whether half of the names have a value below them that starts or ends with them."""
+    """Whether at least half of the names, and two, have a value below that starts or ends where they do."""
     words = _find_words(row)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     fitting = sum(start in starts or end in ends for start, end in names)
@@ -245,7 +245,7 @@ def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
 
 
 def open_table(text: str, start: int, end: int, _: Sizes) -> Node | None:
-    """Return the rows of a table. Those down to the rule below the column names are its head."""
+    """Return the rows of a table. The lines down to the rule below the column names are its head."""
     lines = list(find_lines(text, start, end))
     texts = [text[left:right] for left, right in lines]
     rules = [number for number, line in enumerate(texts) if _RULE.match(line) or _RULER.match(line)]
@@ -275,7 +275,7 @@ def _find_head(texts: Sequence[str], rules: Sequence[int]) -> int:
         return inner[0] + 1 if inner and inner[0] < _MOST_HEAD_LINES else 1
     if double := [rule for rule in inner if "=" in texts[rule]]:
         return double[0] + 1
-    # Rules between all rows, as in a grid without names.
+    # One rule ends the head. Several are between all rows, as in a grid without names.
     return inner[0] + 1 if len(inner) == 1 else 1
 
 
