@@ -315,7 +315,7 @@ def outlines(draw: st.DrawFn) -> list[Line]:
     return [line._replace(is_head=line.is_head and at in needed) for at, line in enumerate(lines)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(outlines(), st.integers(0, 2**20))
 def test_random_outlines_are_kept_with_their_heads(lines: list[Line], seed: int) -> None:
     check_outline(lines, seed)
