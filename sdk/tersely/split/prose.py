@@ -205,7 +205,7 @@ def _are_fields(words: Sequence[str]) -> bool:
 
 def is_wrapped(left: str, right: str, width: int) -> bool:
     """Whether the break between two lines only wraps a paragraph that is `width` characters wide."""
-    left, right = PREFIX.sub("", left.rstrip(), count=1), PREFIX.sub("", right, count=1)
+    left, right = (PREFIX.sub("", line.rstrip(), count=1) for line in (left, right))
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
     is_rest = width in _WIDTHS and right.rstrip().endswith(_STOPS) and len(right.split()) == 1

@@ -36,7 +36,7 @@ TOKEN = re.compile(
 _INI_HEADER = re.compile(r"\s*\[(?P<name>[^\]\n]+)\]\s*(?:[#;].*)?$")
 _INI_KEY = re.compile(r"(?P<name>[^\s=:\[][^=:]{0,160}?)\s*(?P<sign>[=:])")
 _PLAIN_KEY = re.compile(r"(?:export )?[^\s=]+")
-_BARE = re.compile(r"[^\s\[\](){}<>;]+$")
+_BARE = re.compile(r"[^\s\[\](){}<>;]+\s*$")
 """A key without a value."""
 _CODE = re.compile(r"(?:[;{(]|\w\(.*\))\s*$")
 _MOST_WORDS = 4
