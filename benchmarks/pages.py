@@ -61,10 +61,12 @@ def percent(cell: Cell) -> float:
     return 100 * value
 
 
-def mark_best(values: Sequence[float]) -> list[str]:
-    """Return the numbers with one decimal, the highest in bold."""
-    best = max(values)
-    return [f"**{value:.1f}**" if value == best else f"{value:.1f}" for value in values]
+def mark_best(values: Sequence[float | None]) -> list[str]:
+    """Return the numbers with one decimal, the highest in bold, and "–" for None."""
+    best = max(value for value in values if value is not None)
+    return [
+        "–" if value is None else f"**{value:.1f}**" if value == best else f"{value:.1f}" for value in values
+    ]
 
 
 def _kept_answers() -> str:
@@ -98,17 +100,19 @@ def _reader() -> str:
     for name in dict.fromkeys(str(row["set"]) for row in answers.rows):
         for size in ("0.1", "0.25"):
             own = {row["system"]: row for row in answers.select(reader=READER, set=name, size=size)}
-            if not all(system in own for system in systems):
+            if not all(system in own for system in SYSTEMS):
                 continue
             (everything,) = answers.select(reader=READER, set=name, system="all documents")
             rivals = [
-                leads.find(reader=READER, set=name, size=size, against=system) for system in systems[1:]
+                leads.find(reader=READER, set=name, size=size, against=system)
+                for system in systems[1:]
+                if system in own
             ]
             closest = min(rivals, key=lambda row: percent(row["lead in F1"]))
             rows.append(
                 [
                     f"{name}, {size} ({own['tersely']['questions']} questions)",
-                    *mark_best([percent(own[system]["F1"]) for system in systems]),
+                    *mark_best([percent(own[s]["F1"]) if s in own else None for s in systems]),
                     f"{percent(everything['F1']):.1f}",
                     f"{percent(closest['lead in F1']):+.1f} {closest['standing']}",
                 ]

@@ -33,10 +33,11 @@ COLUMNS = (
     Column("attack"),
     Column("honest sentence kept", "%", interval="wilson"),
     Column("hostile text kept", "%", interval="bootstrap"),
+    Column("tokens kept", "%", interval="bootstrap"),
 )
-PACKAGE_COLUMNS = (Column("system"), Column("attack"), Column("tokens kept", "%", interval="bootstrap"))
 """Values of all cases. The honest sentence counts as kept if half of it is; in a text without places, if the
-name that it alone holds is there. Hostile text is counted in characters."""
+name that it alone holds is there. Hostile text is counted in characters, and the tokens of packages alone,
+because some of them keep more than they are asked for."""
 
 Keep = Callable[[Case], Sequence[KeptSpan]]
 """Returns the spans of a case that a system keeps."""
@@ -56,15 +57,9 @@ def measure(options: Options) -> Measured:
         count = Compressor(selector).count_tokens
         systems[SLIM] = lambda case: _compress_slim(case, count)
     rows = [measure_attack(a, name, keep, options.seed) for name, keep in systems.items() for a in ATTACKS]
-    sizes: list[Row] = []
     for package in PACKAGES if find_python().exists() else ():
-        kept, rates = measure_package(package, Compressor(selector).count_tokens, options.seed)
-        rows += kept
-        sizes += rates
-    tables = [Table("Kept", COLUMNS, tuple(rows), across="attack")]
-    if sizes:
-        tables.append(Table("Size of the packages' texts", PACKAGE_COLUMNS, tuple(sizes), across="attack"))
-    return Measured(tables, model, {"rate": RATE})
+        rows += measure_package(package, Compressor(selector).count_tokens, options.seed)
+    return Measured([Table("Kept", COLUMNS, tuple(rows), across="attack")], model, {"rate": RATE})
 
 
 def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> Row:
@@ -82,10 +77,9 @@ def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> Row:
     return make_row(system, kind, survived, hostile)
 
 
-def measure_package(name: str, count: Callable[[str], int], seed: int) -> tuple[list[Row], list[Row]]:
-    """Return the rows of both tables for a package, which gives texts without places."""
-    kept: list[Row] = []
-    sizes: list[Row] = []
+def measure_package(name: str, count: Callable[[str], int], seed: int) -> list[Row]:
+    """Return the rows of a package, which gives texts without places."""
+    rows: list[Row] = []
     with PeerProcess(name) as process:
         for kind in ATTACKS:
             survived: list[float] = []
@@ -96,15 +90,16 @@ def measure_package(name: str, count: Callable[[str], int], seed: int) -> tuple[
                 output = compress_to_rate(BY_NAME[name], example, RATE, compress, count)
                 survived.append(float(contains_answer(output.text, example.answers)))
                 rates.append(round(count(output.text) / count(example.full_text), 4))
-            kept.append(make_row(name, kind, survived, []))
-            sizes.append({"system": name, "attack": kind, "tokens kept": tuple(rates)})
-    return kept, sizes
+            rows.append(make_row(name, kind, survived, [], rates))
+    return rows
 
 
-def make_row(system: str, kind: str, survived: Sequence[float], hostile: Sequence[float]) -> Row:
+def make_row(
+    system: str, kind: str, survived: Sequence[float], hostile: Sequence[float], rates: Sequence[float] = ()
+) -> Row:
     """Return the row of a system and an attack from the values of all cases."""
     place = {"system": system, "attack": kind, "honest sentence kept": tuple(survived)}
-    return {**place, "hostile text kept": tuple(hostile) or None}
+    return {**place, "hostile text kept": tuple(hostile) or None, "tokens kept": tuple(rates) or None}
 
 
 def _make_system(scorer: Scorer) -> Keep:

@@ -86,7 +86,8 @@ class Compressor:
         With `budget` or `rate` the best units fill the limit. With `recall` every unit that reaches a
         calibrated threshold is kept, unless a limit prevents it. With none of them every unit that reaches
         the model's own threshold is kept, so the size varies and the text can be empty. A sentence that
-        repeats a kept one word for word is left out. The text is never longer than the input.
+        repeats a kept one word for word is left out, unless it is very short. The text is never longer than
+        the input.
 
         Args:
             query: the question that the context should answer. With None, the best units are those that

@@ -48,7 +48,7 @@ class Preparation:
     """A vector of each unit, one after the other, as the model packs them; empty if it makes none."""
 
     def locate(self, units: Sequence[Unit]) -> list[int | None]:
-        """Return the place of each of some units in `units`; None for a piece of one, or another range."""
+        """Return the index in `self.units` of each given unit; None if no unit there has the same range."""
         places = {(unit.start, unit.end): place for place, unit in enumerate(self.units)}
         return [places.get((unit.start, unit.end)) for unit in units]
 
@@ -84,7 +84,7 @@ class PreparedDocument(Document):
             document: the document that was prepared, with the same text and title.
 
         Raises:
-            InvalidInputError: the bytes are damaged, of another version of tersely, or of another document.
+            InvalidInputError: the bytes are damaged, of another format, or of another document.
         """
         (given,) = read_documents([document])
         preparation = _read_preparation(data)
@@ -128,7 +128,7 @@ def _write_body(preparation: Preparation) -> bytes:
     texts = (preparation.title_ids, *preparation.ids)
     ids = [token for text in texts for token in text]
     id_type = "<u2" if max(ids, default=0) < 2**16 else "<u4"
-    head = [preparation.name, preparation.digest.hex(), len(preparation.units), len(ids), id_type]
+    header = [preparation.name, preparation.digest.hex(), len(preparation.units), len(ids), id_type]
     units = [
         (unit.start, unit.end, _KINDS.index(unit.kind), unit.atomic, *_write_link(unit.link))
         for unit in preparation.units
@@ -136,12 +136,12 @@ def _write_body(preparation: Preparation) -> bytes:
     needs = [need for unit in preparation.units for need in unit.needs]
     lengths = [*map(len, texts)]
     parts = (*(np.array(numbers, "<u4") for numbers in (units, needs, lengths)), np.array(ids, id_type))
-    line = json.dumps(head, separators=(",", ":")).encode() + b"\n"
+    line = json.dumps(header, separators=(",", ":")).encode() + b"\n"
     return b"".join([line, *(part.tobytes() for part in parts), preparation.vectors])
 
 
 def _write_link(link: Link | None) -> tuple[int, int]:
-    """Return how many heads a unit needs, and what it is: 0 without a link, 1 content, 2 a frame."""
+    """Return the number of heads that a unit needs, and its type: 0 no link, 1 content, 2 frame."""
     return (0, 0) if link is None else (len(link.needs), 1 + link.is_frame)
 
 
@@ -172,7 +172,7 @@ def _read_body(body: bytes) -> Preparation:
     line, _, rest = body.partition(b"\n")
     name, hex_digest, unit_count, id_count, id_type = json.loads(line)
     if not (isinstance(name, str) and id_type in ("<u2", "<u4") and min(unit_count, id_count) >= 0):
-        raise ValueError("the head is of another form")
+        raise ValueError("the header is of another form")
     units = np.frombuffer(rest, "<u4", 6 * unit_count).reshape(-1, 6)
     at = units.nbytes
     ends: list[int] = np.cumsum(units[:, 4], dtype=np.int64).tolist()

@@ -63,10 +63,7 @@ class CompressedDocument:
     id: str | None
     metadata: Mapping[str, Any]
     relevance: float
-    """Probability that the document helps to answer the query, or the score of the caller's reranker.
-
-    0.0 if nothing was scored. Without a query, the score of the document's best unit.
-    """
+    """Score of the document's best unit, or from the caller's reranker; 0.0 if nothing was scored."""
     spans: tuple[Span, ...]
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.quality.controls import HeadScorer
 from benchmarks.reading import __main__ as reading
-from benchmarks.reading import collect, tables
+from benchmarks.reading import collect, meetings, tables
 from benchmarks.reading.contexts import ALL, PairScorer
-from benchmarks.reading.rows import ROWS, Answer, append, read_answers, read_contexts, read_lines
+from benchmarks.reading.rows import ROWS, Answer, append, publish, read_answers, read_contexts, read_lines
 from benchmarks.reading.tables import MEAN, Size, make_tables
 from benchmarks.results import find_baseline
 from benchmarks.shared.environment import name_model
@@ -149,6 +151,33 @@ def test_a_sentence_comes_with_the_one_before() -> None:
     assert plain.compress("Which crane still works?", [text], budget=5).text == "It still works."
     both = "The crane was built in 1871. It still works."
     assert paired.compress("Which crane still works?", [text], budget=15).text == both
+
+
+def test_questions_about_meetings_find_their_answers_in_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "Ada: The lamp costs nine crowns.\nBen: Then we take two."
+    folder = tmp_path / "eval"
+    folder.mkdir()
+    publish(folder / "qmsum.docs.jsonl.gz", [{"docs_ref": "val/X1", "docs": [{"text": text}]}])
+    start = text.index("nine crowns")
+    place = [start, start + 11, zlib.crc32(b"nine crowns")]
+    row: dict[str, Any] = {
+        "id": "X1-1",
+        "meeting": "val/X1",
+        "question": "What is the price?",
+        "answer": place,
+        "also": ["9"],
+    }
+    monkeypatch.setattr(meetings, "FILE", tmp_path / "meetings.jsonl")
+    meetings.FILE.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (example,) = meetings.load_meetings(str(tmp_path), 5)
+    assert example.answers == ("nine crowns", "9")
+    assert example.full_text == text
+    row["answer"][0] += 1
+    meetings.FILE.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="differs"):
+        meetings.load_meetings(str(tmp_path), 5)
 
 
 def test_published_rows_give_the_recorded_tables() -> None:

@@ -6,6 +6,9 @@ import pytest
 
 from tersely import Compressor
 from tests.integrations.samples import HARBOUR, MUSEUM
+from tests.properties import ignore_clocks
+
+ignore_clocks()
 
 
 @pytest.fixture(scope="session")

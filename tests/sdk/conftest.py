@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from tests.loopback import Serve, serving
+from tests.properties import ignore_clocks
 
-# No deadline, since a shared machine may pause a test. `tests.audit.requests` finds what is really slow.
-settings.register_profile("tersely", deadline=None)
-settings.load_profile("tersely")
+ignore_clocks()
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def bank(tmp_path: Path) -> ExperienceBank:
     return ExperienceBank(tmp_path / "bank.db", Letters())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_search_finds_what_brute_force_finds(seed: int) -> None:
     r = np.random.default_rng(seed)

@@ -90,7 +90,7 @@ def test_failure_replaces_success_only_on_request() -> None:
     assert CHECK in bank.experiences()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.booleans()), max_size=14))
 def test_revoked_run_leaves_no_trace_and_no_loss(steps: list[tuple[int, bool, bool]]) -> None:
     bank = ExperienceBank(":memory:", Circle(), merge_threshold=0.95)
@@ -112,7 +112,7 @@ def test_revoked_run_leaves_no_trace_and_no_loss(steps: list[tuple[int, bool, bo
     assert {r.experience.id for r in bank.recall("60", k=99)} == current
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.booleans()), max_size=14), st.randoms())
 def test_every_lesson_comes_back_when_others_are_revoked(
     steps: list[tuple[int, bool, bool]], random: Any

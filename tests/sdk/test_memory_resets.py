@@ -56,7 +56,7 @@ def test_without_replay_the_held_step_is_dropped() -> None:
     assert len(memory.prepare(ScriptedChat(["Notes."]))) == 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=40), st.sampled_from([512, 800]), st.booleans())
 def test_the_context_is_never_longer_than_the_limit(words: list[int], limit: int, replay: bool) -> None:
     """SUPO, proposition 3.1: with the last step held back, what the model reads never exceeds L + |v_sum|."""

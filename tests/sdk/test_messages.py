@@ -67,7 +67,7 @@ def transcripts(draw: st.DrawFn) -> list[dict[str, Any]]:
     return messages
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(transcripts(), st.one_of(st.none(), st.floats(0.05, 1.0)))
 def test_only_the_texts_of_tool_results_change(messages: list[dict[str, Any]], rate: float | None) -> None:
     compressor = Compressor(FakeScorer())

@@ -88,7 +88,7 @@ def stated_years(part: str) -> list[tuple[int, int]]:
     budget=st.integers(8, 400),
     wanted=st.integers(0, 59),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_record_is_made_of_two(form: Callable[[int], str], count: int, budget: int, wanted: int) -> None:
     question = f"When was lighthouse {wanted} built?"
     result = Compressor(FakeScorer()).compress(question, [form(count)], budget=budget)
@@ -110,7 +110,7 @@ def test_no_record_is_made_of_two_by_the_bundled_model(form: Callable[[int], str
 
 
 @given(form=st.sampled_from(FORMS), count=st.integers(2, 60), budget=st.integers(8, 400))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_mark_stands_wherever_a_block_was_cut(form: Callable[[int], str], count: int, budget: int) -> None:
     document = Document(form(count), "Coast")
     result = Compressor(FakeScorer()).compress(QUESTION, [document, "Another text."], budget=budget)

@@ -241,6 +241,23 @@ def test_a_table_does_not_begin_in_the_middle_of_a_record() -> None:
     assert all(0 in unit.needs for unit in units[1:3])
 
 
+def test_prose_below_a_table_does_not_change_it() -> None:
+    table = "    PID USER   %CPU COMMAND\n  14013 mail    0.1 pier\n   7483 web     0.7 crane"
+    kinds = [kind for kind, _ in list_units(f"{table}\n\nThe old crane lifts.")]
+    assert kinds == ["row", "sentence"]
+
+
+def test_a_value_that_is_too_wide_does_not_end_a_table() -> None:
+    names = "No Name      Size  At    Put off  Kind"
+    rows = [
+        "1 rope       012   0a4   3f       hemp",
+        "2 eye        013   0a9   3e       iron",
+        "3 sea-anchors 018   0b4   4f       iron",
+        "4 hook       011   0c4   5f       iron",
+    ]
+    assert [unit.kind for unit in split_units("\n".join([names, *rows]))] == ["row"]
+
+
 def test_many_columns_make_a_table_of_one_row() -> None:
     text = " pkts bytes target     prot source\n   12   840 ACCEPT     tcp  10.0.0.1"
     assert [unit.kind for unit in split_units(text)] == ["row"]

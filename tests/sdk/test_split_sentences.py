@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tersely import Document
@@ -192,6 +192,9 @@ def test_every_visible_code_point_is_in_exactly_one_unit(text: str) -> None:
 
 @settings(max_examples=60)
 @given(strings)
+@example("\n0=")
+@example("- a\n%\n1. x")
+@example("[s]\nkey = 1\n00\n* x")
 def test_crlf_changes_only_offsets(text: str) -> None:
     unix = text.replace("\r", "")
     windows = unix.replace("\n", "\r\n")

@@ -187,6 +187,7 @@ def test_settings_in_prose_are_one_unit(kind: str, text: str) -> None:
         "- Foo: bar\n- Baz: qux",
         "level=info msg=a\nlevel=warn msg=b\nlevel=info msg=c",
         "Ada: hello there\nBo: hello\nAda: how are you?",
+        "Section of code:\n\n0012 <lift>:\n  0014:\t5e f7\tjne    12\n  0018:\t91\tret",
         "10:04:11 worker 3: queue=7\n[supervisor]\n10:04:12 worker 4: queue=9",
     ],
 )

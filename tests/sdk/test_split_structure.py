@@ -227,10 +227,16 @@ def test_the_end_of_rows_is_found(lines: list[str], end: int | None) -> None:
     "lines",
     [
         ["type Order {", "id: ID!", 'total: Int! @deprecated(reason: "use price")', "price: Money!", "}"],
+        ["drwxr-xr-x 3 root root 4096 May  9  2026 .", "drwxr-xr-x 5 root root 4096 May  9  2026 .."],
+        [
+            "type Crane {",
+            'ropes: Rope! @deprecated(reason: "ask the yard for the hemp that it has left")',
+            "}",
+        ],
         ["TASK [Install nginx] ***", 'fatal: [web2]: FAILED! => {"changed": false, "msg": "No. It is not."}'],
     ],
 )
-def test_lines_with_exclamation_marks_are_no_prose(lines: list[str]) -> None:
+def test_lines_with_signs_of_sentence_ends_are_no_prose(lines: list[str]) -> None:
     assert list_units("\n".join(lines)) == [("line", line) for line in lines]
 
 

@@ -237,7 +237,7 @@ def test_documents_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read[3] == 0, "half of it would not parse"
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.floats(1e-9, 0.3), st.integers(1, 120), st.booleans())
 def test_whatever_the_timeout_the_limit_is_kept(timeout: float, budget: int, reorder: bool) -> None:
     compressor = Compressor(bundled_selector())

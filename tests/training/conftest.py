@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.conftest import data as data
+from tests.properties import ignore_clocks
+
+ignore_clocks()
 
 
 class TrainingModule(pytest.Module):

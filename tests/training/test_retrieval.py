@@ -99,7 +99,7 @@ WORDS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(texts=st.lists(WORDS, min_size=2, max_size=12), query=WORDS, part=st.integers(1, 5))
 def test_bm25_on_disk_scores_like_that_in_memory(
     texts: list[list[str]], query: list[str], part: int, tmp_path_factory: pytest.TempPathFactory

@@ -1,7 +1,8 @@
 """The third step of a compression: which units to keep.
 
 With a threshold, keep those that reach it. Under a limit, keep the best that fit. With a level of detail,
-keep the best that fit into each document's range of characters. Never keep the same words twice.
+keep the best that fit into each document's range of characters. Do not keep a sentence twice, unless it is
+very short.
 """
 
 from __future__ import annotations
@@ -104,9 +105,9 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for the best one. That can cost nearly the whole
-        # sum of scores. So try selections with the best unit, and take the one with the highest sum (Lin and
-        # Bilmes, 2010).
+        # Shorter units came first and left no room for the best one. The sum of scores can then be far below
+        # the highest possible one. So try selections with the best unit, and take the one with the highest
+        # sum (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}
@@ -185,7 +186,7 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
 
 def _find_sentence_before(split: Split, position: int) -> int | None:
-    """Return the sentence above one that opens with a reference to it; None if there is none."""
+    """Return the sentence above, if the one at `position` opens with a reference to it."""
     unit = split.units[position]
     text = split.documents[unit.doc].text
     if unit.kind not in ("sentence", "html") or not _REFERENCE.match(text, unit.start):

@@ -5,7 +5,7 @@ replaced by a mark that counts them. A run that is shorter than its mark is kept
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
 dropped between them, unless these two and everything between them are sentences of prose. It is also
-added between two pieces of a unit that was cut, before its first piece, and after its last. With the option
+added where pieces of a unit that was cut are missing, also before or after its kept pieces. With the option
 `marks="all"`, a mark is added wherever something is missing.
 """
 
@@ -62,8 +62,8 @@ def _find_emptied(units: Sequence[Unit], kept: Sequence[int]) -> Iterator[Series
 def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:
     """Return `kept` and every run of members that is shorter than its mark, ascending.
 
-    A run is not added if a unit in it would lack a head, or a head its body; its mark is shortened later. But
-    a mark that must parse cannot be shortened, so such a run is added together with its heads.
+    A run is not added if a unit in it would lack a head, or a frame its content. Its mark is shortened later.
+    But a mark that must parse cannot be shortened, so such a run is added together with its heads.
     """
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):
@@ -79,7 +79,7 @@ def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int])
 
 
 def _is_complete(units: Sequence[Unit], run: Sequence[int], kept: set[int]) -> bool:
-    """Whether each unit of a run has its heads among the kept units, and each of its frames a body."""
+    """Whether each unit of a run has its heads among the kept units, and each of its frames has content."""
     needs = {need for at in run for need in units[at].needs}
     with_body = {need for at in run if units[at].is_content for need in units[at].needs}
     return needs <= kept and all(units[at].is_content or at in with_body for at in run)
@@ -188,7 +188,7 @@ def _is_cut_after(units: Sequence[Unit], position: int) -> bool:
 
 
 def _is_one(above: Unit, below: Unit) -> bool:
-    """Whether two neighbours are pieces of a unit that was cut. Members of a series have marks that count."""
+    """Whether two neighbours are pieces of a unit that was cut. Members of a series have other marks."""
     if above.doc != below.doc or above.parent != below.parent:
         return False
     return above.series is None and below.series is None

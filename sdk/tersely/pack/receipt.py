@@ -71,7 +71,7 @@ def write_receipt(
 def keep_everything(
     split: Split, status: Status, reason: str, model: str, *, promises_recall: bool
 ) -> Compression:
-    """Return all documents as they are, unscored, without timings. `split` has no pieces."""
+    """Return all documents as they are, unscored, without timings."""
     split = split.join_unread()
     everything = range(len(split.documents))
     renderer = Renderer(split, len, everything, marks_everywhere=False)

@@ -150,7 +150,8 @@ def normalise(rows: Vectors) -> Vectors:
 
 def pack(vectors: Vectors) -> bytes:
     """Pack vectors of length 1, or of zeros: two bits for each number. Four must divide their dimension."""
-    levels = np.digitize(vectors * np.sqrt(vectors.shape[1]), _EDGES).astype(np.uint8)
+    scaled: Vectors = vectors * np.float32(vectors.shape[1] ** 0.5)
+    levels = np.searchsorted(np.array(_EDGES, np.float32), scaled, side="right").astype(np.uint8, copy=False)
     levels[~vectors.any(axis=1)] = 0  # the lowest level everywhere, which no vector of a text has
     groups = levels.reshape(len(levels), vectors.shape[1] // _PER_BYTE, _PER_BYTE) << _SHIFTS
     return np.bitwise_or.reduce(groups, axis=2).tobytes()

@@ -13,6 +13,7 @@ from itertools import groupby
 from tersely.split.code import open_code
 from tersely.split.diffs import open_diff
 from tersely.split.fences import find_fences, open_quote
+from tersely.split.gutters import read_gutter
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
 from tersely.split.lines import find_lines
@@ -156,7 +157,8 @@ def _open_numbered(
     text: str, unit: Unit, is_large: Callable[[Unit], bool], sizes: Sizes, first: int, depth: int
 ) -> list[Unit]:
     """Return the parts of numbered lines, which are split as if they had no numbers."""
-    lines, are_single = read_numbered(text, unit.start, unit.end)
+    gutter = read_gutter(text, unit.start, unit.end)
+    lines, are_single = (gutter, False) if gutter else read_numbered(text, unit.start, unit.end)
     body = lines.body
     if are_single:
         units = [Unit(*line, "line", True) for line in find_lines(body, 0, len(body))]

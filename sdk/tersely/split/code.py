@@ -41,6 +41,7 @@ _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
 _HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
 """A comment line. Directives of C are none."""
+_SHELL = re.compile(r"^[ \t]*(?:fi|done|esac|end)\b|;;[ \t\r]*$", re.MULTILINE)
 _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
 
 
@@ -118,7 +119,7 @@ def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
 def _find_comment_sign(body: str, lines: int) -> str:
     """Return the sign of a comment in the language of some code, from its comments or else its braces."""
     slashes, hashes = (len(sign.findall(body)) for sign in (_SLASHES, _HASHES))
-    if slashes == hashes:
+    if slashes == hashes and not _SHELL.search(body):
         slashes += len(_BRACES.findall(body)) * 8 > lines
     return "// " if slashes > hashes else "# "
 

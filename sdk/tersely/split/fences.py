@@ -11,7 +11,9 @@ from tersely.units import Series
 
 _FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,}|(?i:#\+(?:begin|end)_))")
-_BLOCK_EDGE = re.compile(r"[ \t]*#\+(begin|end)_(\w+)", re.IGNORECASE)
+_BEGIN_BLOCK = re.compile(r"[ \t]*#\+begin_(\w+)", re.IGNORECASE)
+_HERE = re.compile(r"<<[-~]?(?P<quote>['\"]?)(?P<word>[A-Z][A-Z\d_]*)(?P=quote)(?!\w)[^\n<]*$", re.MULTILINE)
+"""The start of a here document in a shell script or a Dockerfile."""
 
 
 def find_fence_end(lines: Lines, index: int) -> int | None:
@@ -77,19 +79,30 @@ def _unquote(line: str) -> str | None:
 
 
 def _find_block_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a block of org, from `#+BEGIN_SRC` to `#+END_SRC`, for example."""
-    opening = _BLOCK_EDGE.match(lines.texts[index])
-    if opening is None or opening[1].lower() == "end" or lines.code_budget <= 0:
+    """Return the index after a block of org, from `#+BEGIN_SRC` to `#+END_SRC`, or after a here document."""
+    closing = find_closing(lines.texts[index])
+    if closing is None or lines.code_budget <= 0:
         return None
     for end in range(index + 1, len(lines)):
-        edge = _BLOCK_EDGE.match(lines.texts[end])
-        if edge and edge[1].lower() == "end" and edge[2].lower() == opening[2].lower():
+        if lines.texts[end].strip().lower() == closing:
             return end + 1
     lines.code_budget -= len(lines.text) - lines.starts[index]
     return None
 
 
-BEGIN_BLOCK = Format("code", re.compile(r"[ \t]*#\+begin_", re.IGNORECASE), _find_block_end)
+def find_closing(line: str) -> str | None:
+    """Return the line that ends the block that `line` begins, in lower case; None if it begins none."""
+    if opening := _BEGIN_BLOCK.match(line):
+        return f"#+end_{opening[1].lower()}"
+    opening = _HERE.search(line)
+    return opening["word"].lower() if opening else None
+
+
+BEGIN_BLOCK = Format(
+    "code",
+    re.compile(rf"{_BEGIN_BLOCK.pattern}|[^\n<]*{_HERE.pattern}", re.IGNORECASE | re.MULTILINE),
+    _find_block_end,
+)
 FENCE = Format("code", _FENCE, find_fence_end)
 QUOTED = Format("code", re.compile(r"[^\S\n]{0,3}>(?:>|[^\S\n])*(?:```|~~~|\|)"), _find_quoted_end)
 
@@ -97,9 +110,11 @@ QUOTED = Format("code", re.compile(r"[^\S\n]{0,3}>(?:>|[^\S\n])*(?:```|~~~|\|)")
 def find_fences(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Return the range inside a fenced block; None unless one fence opens it and another closes it."""
     lines = list(find_lines(text, start, end))
-    if len(lines) < 3 or not _ANY_FENCE.match(text, *lines[0]) or not _ANY_FENCE.match(text, *lines[-1]):
+    if len(lines) < 3:
         return None
-    return lines[1][0], lines[-2][1]
+    first, last = (text[slice(*line)] for line in (lines[0], lines[-1]))
+    is_fenced = _ANY_FENCE.match(first) and _ANY_FENCE.match(last)
+    return (lines[1][0], lines[-2][1]) if is_fenced or find_closing(first) == last.strip().lower() else None
 
 
 def open_quote(text: str, start: int, end: int, sizes: Sizes) -> Node | None:

@@ -15,7 +15,8 @@ _LONGEST = 1_000_000
 """Most code points of a source that is parsed."""
 _CHUNK = 65_536
 _STEPS, _BYTES_A_STEP = 100, 32
-"""Most calls of the parser's callback. Sources need one for 80 bytes or more."""
+"""The parser may call back 100 times, and once more for every 32 bytes. A source needs at most one call for
+80 bytes."""
 _LINE = re.compile(
     r"^[ \t]*(?:import|export|const|let|var|function|class|interface|type|use|fn|pub|package|using|//|/?\*"
     r"|#|@)|[{}(),;:>][ \t\r]*$"
@@ -24,7 +25,7 @@ _LINE = re.compile(
 
 
 class Grammar(NamedTuple):
-    """A grammar, and a pattern of which every source in its language has a match."""
+    """A grammar, and a pattern that a source must match before the grammar is tried."""
 
     module: str
     function: str
@@ -36,7 +37,8 @@ def _grammar(module: str, sign: str, function: str = "language") -> Grammar:
 
 
 _SCRIPT = (
-    r"^[ \t]*(?:import|export|const|let|var|async|function|class|interface|type|declare|enum|module\.exports)\b"
+    r"^[ \t]*(?:import|export|const|let|var|async|function|class|interface|type|declare|enum"
+    r"|module\.exports)\b"
 )
 GRAMMARS = (
     _grammar("go", r"^package \w+[ \t\r]*$"),
@@ -76,7 +78,7 @@ def _parse_as(grammar: Grammar, data: bytes) -> Node | None:
         return None
     from tree_sitter import Parser  # it is there if the language is
 
-    parser = Parser(language)  # a new one: it would go on with a text that it was stopped in
+    parser = Parser(language)  # an old one goes on with the text in which it was stopped
     steps = count(1)
     most = _STEPS + len(data) // _BYTES_A_STEP
 

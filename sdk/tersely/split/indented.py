@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from tersely.split.fences import find_closing
 from tersely.split.lines import find_indent
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
@@ -17,7 +18,8 @@ Ranges = Sequence[tuple[int, int]]
 """(start, end) of each line in the text, with its line break."""
 
 _CLOSING = re.compile(
-    r"\s*(?:[)}\]]|(?:end|else|elif|except|finally|catch|case|default)\b|#\s*(?:if|el|endif)"
+    r"\s*(?:[)}\]]|(?:end|fi|done|esac|endif|else|elif|elsif|except|finally|rescue|ensure|catch|when|case|default)\b"
+    r"|#\s*(?:if|el|endif)"
     r"|(?:public|private|protected)\b[^;(]*:\s*$)"
 )
 """The start of a line that belongs to the block above it."""
@@ -161,7 +163,12 @@ def _split_blocks(text: str, lines: Ranges) -> list[list[tuple[int, int]]]:
     base = _find_base(text, lines)
     blocks: list[list[tuple[int, int]]] = []
     is_above = False
-    for line in lines:
+    last = {text[slice(*line)].strip().lower(): at for at, line in enumerate(lines)}
+    here = -1  # the line that ends the here document around a line
+    for at, line in enumerate(lines):
+        if at <= here:
+            blocks[-1].append(line)
+            continue
         is_blank = _is_blank(text, line)
         starts = not is_blank and find_indent(text, line) <= base and not _CLOSING.match(text, *line)
         if not blocks or (starts and not is_above):
@@ -169,6 +176,8 @@ def _split_blocks(text: str, lines: Ranges) -> list[list[tuple[int, int]]]:
         blocks[-1].append(line)
         if not is_blank:
             is_above = starts and _ABOVE.match(text, *line) is not None
+        if closing := find_closing(text[slice(*line)].rstrip()):
+            here = last.get(closing, -1)
     return blocks
 
 

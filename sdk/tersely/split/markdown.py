@@ -19,6 +19,8 @@ _SIGNS = re.compile(r"(?:#{3,}|\*{3,}|\+{3,}|\"{3,}|'{3,}|:{3,}|\.{3,}|`{3,}|_{3
 """Rules that underline headings in reStructuredText if they are as long as the title."""
 _LONGEST_UNDERLINED = 200
 _STARS = re.compile(r"\*{1,6} +\S", re.MULTILINE)
+_FIELD = re.compile(r"[ \t]{2,}[A-Z][\w-]*(?: [A-Z][\w-]*)?: \S")
+_LATEX = re.compile(r"[ \t]*\\(?:part|chapter|(?:sub){0,2}section)\*?\{")
 _TRAILED = re.compile(r"[^\W\d_][^\n|]* ([*=#~])\1{4,}[ \t]*$", re.MULTILINE)
 
 
@@ -35,6 +37,11 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
     if item["number"] and not starts_paragraph and int(item["number"]) != 1:
         return texts[index - 1].rstrip().endswith((":", ".", ";"))
     return True
+
+
+def is_field(lines: Lines, index: int) -> bool:
+    """Whether a line is an indented field with its name, which is no part of an item's text."""
+    return _FIELD.match(lines.texts[index]) is not None
 
 
 def _find_heading_end(lines: Lines, index: int) -> int | None:
@@ -64,14 +71,15 @@ def _find_starred_end(lines: Lines, index: int) -> int | None:
     return index + 1 if lines.has_starred_headings and len(lines.texts[index]) < LONGEST_ITEM else None
 
 
-def _find_trailed_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a title that a row of signs fills up to the right margin."""
+def _find_title_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a title of LaTeX, or one that a row of signs fills up to the right margin."""
     return index + 1 if len(lines.texts[index]) <= _LONGEST_UNDERLINED else None
 
 
 HEADING = Format("heading", _HASHES, _find_heading_end)
+LATEX_HEADING = Format("heading", _LATEX, _find_title_end)
 STARRED_HEADING = Format("heading", _STARS, _find_starred_end)
-TRAILED_HEADING = Format("heading", _TRAILED, _find_trailed_end)
+TRAILED_HEADING = Format("heading", _TRAILED, _find_title_end)
 RULED_HEADING = Format(
     "heading",
     re.compile(

@@ -16,7 +16,8 @@ from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places
 from tersely.split.prose import QUOTE, SPEAKER, Block
-from tersely.split.records import LABEL, OPTION, Records
+from tersely.split.records import LABEL, Records
+from tersely.split.surroundings import Surroundings, is_rule
 from tersely.units import Link
 
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
@@ -38,8 +39,12 @@ the last of many lines that each announce the next one would need all the others
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _CLOSING = re.compile(r"[\W_]*|\s*[)\]}]\W*(?:null)?\W*")
 """A line that says nothing: signs alone, or what closes a block, such as `} -> null` of Terraform."""
+_BRANCH = re.compile(
+    r"\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch|end(?:if|ef)?|fi|done|esac)\b"
+)
+"""A line that goes on with the condition above it, or ends it."""
+_STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)")
 _COMMENTS = ("#", "//", ";", "--", "%")
-_EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
     rf"\s|{CLAUSE.pattern}|(?i:{_QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
 )
@@ -70,6 +75,7 @@ class _Reader:
         """The first unit under each line that is a head, by the unit of the head."""
         self._records = Records(places)
         self._depths = Depths()
+        self._around = Surroundings(places)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
@@ -83,12 +89,20 @@ class _Reader:
             if place.is_text and _END.match(place.line) and state.begins:
                 self._end(place, state)
                 continue
-            self._need(place, state.list_heads(place.indent))
+            if is_rule(place):
+                state.end_headings(place.line)
+            is_step = _STEP.match(place.line) is not None
+            if is_step:
+                state.step = None
+            heads = state.list_heads(place.indent)
+            self._need(place, [*heads, state.condition] if state.condition else heads)
+            if is_step:
+                state.step = self._head(place.units.first, place)
             if _CLOSING.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._rules.add(place.units.first)
-            if place.block.kind == "line" and RULE.fullmatch(place.line):
+            if is_rule(place):
                 self._rules.add(place.units.first)
-                state.separator = self._head(place.units.first, place)
+                state.separator, state.section = self._head(place.units.first, place), None
                 continue
             self._open(number, place, state)
             state.separator = None
@@ -150,19 +164,22 @@ class _Reader:
         for heads in (state.headings, state.clauses):
             while heads and heads[-1].indent > indent:
                 heads.pop()
-        is_option = self._is_option(number, place)
+        is_option = self._around.is_option(number, place) or self._around.is_inner_record(number, place)
+        state.condition = None
         while state.parents and (
             state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
         ):
-            state.parents.pop()
+            ended = state.parents.pop()
+            if ended.indent == indent and ended.run == run and _BRANCH.match(line):
+                state.condition = ended
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
             is_flush = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
             if is_flush or self._places[number - 1].indent <= state.record.indent:
                 state.record = None
-        if state.announcer and not self._is_announced(number, place, state.announcer):
+        if state.announcer and not self._around.is_announced(number, place, state.announcer):
             state.announcer = None
-        if state.label and not self._goes_on(place, state.label):
+        if state.label and not self._around.goes_on(place, state.label):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
@@ -190,43 +207,6 @@ class _Reader:
             state.close_record(state.speaker)
             state.speaker = None
 
-    def _is_option(self, number: int, place: Place) -> bool:
-        """Whether a line begins with the name of an option, and does not continue the text above it."""
-        if not OPTION.match(place.line):
-            return False
-        above = self._places[number - 1] if number else place
-        return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
-
-    def _goes_on(self, place: Place, label: Head) -> bool:
-        """Whether a block continues the value of `label`, a line above it with a name and a value."""
-        if LABEL.match(place.line):
-            return False
-        if place.indent == label.indent:
-            return place.run == label.run and place.block.kind == "sentence"
-        return place.indent > label.indent  # a value may have several paragraphs
-
-    def _is_announced(self, number: int, place: Place, announcer: Head) -> bool:
-        """Whether a line that ends with a colon announces a block."""
-        run = place.run
-        above = self._places[number - 1]
-        if run == announcer.run:
-            if place.indent == announcer.indent and place.line.rstrip().endswith(":"):
-                return False
-            if _EXCEPTION.match(place.line):  # at the end of a traceback
-                return place.indent == announcer.indent
-            if announcer.body_indent < 0:
-                announcer.body_indent = place.indent
-            return place.indent >= max(announcer.indent, announcer.body_indent)
-        is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
-        is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
-        if is_next:
-            announcer.body_indent = place.indent
-        is_item = is_item and place.indent >= announcer.body_indent
-        if is_next or is_item or run == announcer.reach or place.indent > announcer.indent:
-            announcer.reach = run
-            return True
-        return False
-
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
         begin, end = state.begins.pop(), place.units.first
@@ -246,6 +226,7 @@ class _Reader:
         first = place.units.first
         self._frames.add(first)
         headings.append(self._head(first, place, depth))
+        headings[-1].line = place.line
         state.start_section()
 
     def _open(self, number: int, place: Place, state: State) -> None:
@@ -279,7 +260,7 @@ class _Reader:
         elif place.speaks and not _ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
-        is_title = clause is not None and self._is_title(number, place)
+        is_title = clause is not None and self._around.is_title(number, place)
         if is_title:
             self._frames.update(range(first, last + 1))
         if clause and ("." in clause["number"] or is_long or is_title):
@@ -290,7 +271,7 @@ class _Reader:
             state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
             self._frames.add(last)
-            below = self._find_below(number)
+            below = self._around.find_below(number)
             level = below.block.prefix.count(">") if below else 0
             if level > place.block.prefix.count(">"):
                 state.quoters.append(self._head(last, place, level))
@@ -310,24 +291,16 @@ class _Reader:
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)
+        if number in self._around.first_fields:
+            state.section = self._head(first, place)
         if state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
             state.begins[-1].anchor = (first,)
             if line.startswith("!"):  # the names of columns
                 self._frames.add(first)
 
-    def _find_below(self, number: int) -> Place | None:
-        """Return the place below the place `number`, if there is one."""
-        return self._places[number + 1] if number + 1 < len(self._places) else None
-
-    def _is_title(self, number: int, place: Place) -> bool:
-        """Whether a numbered line stands alone above a paragraph, as the title of a clause does."""
-        below = self._find_below(number)
-        is_alone = place.starts_run and place.block.last - place.block.first == 1
-        return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
-
     def _open_parent(self, number: int, place: Place, state: State) -> None:
         """Remember a block as a head of the blocks below it that are indented more."""
-        below = self._find_below(number)
+        below = self._around.find_below(number)
         if below is None or RULE.fullmatch(place.line):
             return
         is_item = ITEM.match(place.line) is not None
@@ -337,11 +310,18 @@ class _Reader:
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
             return
+        if self._around.is_inner_record(number, place):
+            parent = self._head(place.units.first, place)
+            parent.indent, parent.is_line, parent.is_option = place.indent - 1, True, True
+            state.parents.append(parent)
+            return
         unit = place.units.last if place.block.kind == "sentence" and not is_item else place.units.first
         is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
         parent = self._head(unit, place)
+        if state.condition:
+            parent.units = (*state.condition.units, unit)
         parent.is_line |= is_near
-        parent.is_option = self._is_option(number, place)
+        parent.is_option = self._around.is_option(number, place)
         state.parents.append(parent)

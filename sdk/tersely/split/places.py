@@ -19,10 +19,14 @@ _STARS = re.compile(r"(\*{2,6})\s")
 """The stars before a nested item of wikitext or AsciiDoc."""
 _STARRED = re.compile(r"(\*{1,6}) ")
 """The stars before a heading of org."""
+_LATEX = re.compile(r"\\(\w+)")
+_LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 """A heading with a row of signs after it, as Ansible prints: PLAY, and TASK below it."""
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
+_AFTER_SIGNS = ("<", "[", " ")
+"""What follows the signs of a section's line."""
 _MOST_STYLES = 5
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
@@ -74,6 +78,8 @@ class Head:
     """Whether it is a line or an item, which is kept with the first line of its body."""
     is_option: bool = False
     """Whether it is the name of a command's option."""
+    line: str = ""
+    """The first line of a heading."""
 
 
 @dataclass(slots=True)
@@ -102,12 +108,26 @@ class State:
     """The entry of a log."""
     separator: Head | None = None
     """A line such as `---` between records, which the first line of the next one needs."""
+    condition: Head | None = None
+    """The earlier line that the line being read continues, as `else` continues `if`."""
+    step: Head | None = None
+    """The line that begins a step in the log of GitHub Actions or Azure Pipelines."""
+    section: Head | None = None
+    """The first line of a record that lasts until the next `---`."""
 
     def start_section(self) -> None:
         """Forget all heads but headings, BEGIN lines and the sender."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
-        self.quote = self.label = self.entry = self.separator = None
+        self.quote = self.label = self.entry = self.separator = self.section = self.step = None
+
+    def end_headings(self, rule: str) -> None:
+        """Forget headings such as `---< a >---` if `rule` has the sign and the length of one of them."""
+        sign, size = rule[:1], len(rule.rstrip())
+        if any(head.line[:1] == sign and len(head.line.rstrip()) == size for head in self.headings):
+            while any(head.line[:1] == sign for head in self.headings):
+                self.headings.pop()
+            self.start_section()
 
     def close_record(self, head: Head | None) -> None:
         """Forget the record if its first line is `head`, which no longer applies."""
@@ -126,6 +146,8 @@ class State:
             self.label,
             self.entry,
             self.separator,
+            self.section,
+            self.step,
         )
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
@@ -163,7 +185,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
 
 
 def _is_spoken(line: str, block: Block) -> bool:
-    """Whether a block may be a part of a dialogue: prose after a name, or any line after a time."""
+    """Whether a block may be dialogue: prose that begins with a name, or a line that begins with a time."""
     if "-->" in line or not SPEAKER.match(line):
         return False
     return block.kind == "sentence" or (block.kind == "line" and _TIME.match(line) is not None)
@@ -189,7 +211,7 @@ def _is_rule(lines: Lines, block: Block | None) -> bool:
 
 
 class Depths:
-    """The depths of headings. Signs that underline or open them get deeper in order of first appearance."""
+    """The depths of headings. With each new kind of sign under or before them, headings get deeper."""
 
     def __init__(self) -> None:
         self._styles: list[str] = []
@@ -204,6 +226,8 @@ class Depths:
             return len(signed[1])
         if starred := _STARRED.match(text):
             return len(starred[1])
+        if latex := _LATEX.match(text):
+            return _LATEX_LEVELS.index(latex[1])
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)
@@ -211,8 +235,13 @@ class Depths:
             return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():
-            return _RULED + self._find_style(rule + text[0] * (not text[0].isalnum()))
-        return _TITLE if text[0].isalnum() else _SECTION + self._find_style(text[0] + " ")
+            is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS  # of a section
+            base = _SECTION if is_inside else _RULED
+            return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
+        if text[0].isalnum():
+            return _TITLE
+        bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
+        return _SECTION + self._find_style(text[0] + (bracket if bracket in _AFTER_SIGNS else " "))
 
     def _find_style(self, style: str) -> int:
         if style not in self._styles:

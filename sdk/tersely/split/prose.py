@@ -32,7 +32,7 @@ _STOPS = tuple(".!:…。！：।။។")
 _TERMINALS = (*_STOPS, "?", "？", "؟")
 SECTION = re.compile(
     r"""\s*(?:
-      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
+      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
     | \[{1,2}(?!\w+://)[^\W\d_][^\[\]]*\]{1,2}
@@ -59,12 +59,14 @@ _USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
 """An argument that may be repeated, or an option in brackets, in the description of a command."""
 _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
 """A sentence in quotes, alone in its line."""
-_SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\()")
-"""A sign of code between blanks, or an annotation with arguments."""
+_SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{4,})")
+"""A sign of code between blanks, an annotation with arguments, or dots that lead to a value."""
 _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 """A gap between columns; justified text has gaps of fewer spaces."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
 _FEWEST_LABELS = 3
+_FOLDERS, _FEWEST_NUMBERS = (".", ".."), 2
+"""Names at the end of a line with numbers, as `ls -la` prints it."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -179,6 +181,7 @@ def is_prose(text: str) -> bool:
     if (
         len(words) < 2
         or " # " in sample
+        or (words[-1] in _FOLDERS and sum(word.isdigit() for word in words) >= _FEWEST_NUMBERS)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or _are_fields(words)
@@ -202,7 +205,7 @@ def _are_fields(words: Sequence[str]) -> bool:
 
 def is_wrapped(left: str, right: str, width: int) -> bool:
     """Whether the break between two lines only wraps a paragraph that is `width` characters wide."""
-    left, right = PREFIX.sub("", left.rstrip(), count=1), PREFIX.sub("", right, count=1)
+    left, right = (PREFIX.sub("", line.rstrip(), count=1) for line in (left, right))
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
     is_rest = width in _WIDTHS and right.rstrip().endswith(_STOPS) and len(right.split()) == 1

@@ -40,6 +40,7 @@ class Records:
             run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
         }
         """Runs in which at least half of the lines, and at least two, have a name and a value."""
+        self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
     def holds(self, run: int) -> bool:
         """Whether enough lines of a run have a name and a value."""
@@ -47,6 +48,8 @@ class Records:
 
     def is_head(self, number: int, place: Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""
+        if place.run in self._tables:
+            return True
         places, at = self._places, number + 1
         while at < len(places) and places[at].run == place.run and places[at].indent > place.indent:
             at += 1
@@ -58,6 +61,8 @@ class Records:
             return _KEY.match(place.line) is not None or at == number + 1
         if self._places[-1].run == 0 or OPTION.match(place.line):
             return False
+        if place.block.kind == "sentence" and below.block.kind == "line":
+            return self._starts[_first_word(place)] > 1
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False
         words = [_first_word(place), _first_word(below)]

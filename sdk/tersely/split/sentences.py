@@ -23,6 +23,7 @@ from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import CONTEXT_DIFF, DIFF
 from tersely.split.fences import BEGIN_BLOCK, FENCE, QUOTED
+from tersely.split.gutters import GUTTER
 from tersely.split.html import HTML, WHOLE_PAGE, Range, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
@@ -30,9 +31,11 @@ from tersely.split.logs import ENTRY, RATED_ENTRY
 from tersely.split.markdown import (
     HEADING,
     ITEM,
+    LATEX_HEADING,
     RULED_HEADING,
     STARRED_HEADING,
     TRAILED_HEADING,
+    is_field,
     opens_item,
 )
 from tersely.split.numbered import NUMBERED
@@ -55,6 +58,7 @@ _FORMATS = (
     FRONT_MATTER,
     QUOTED,
     NUMBERED,
+    GUTTER,
     ROFF,
     JSON,
     ENTRY,
@@ -72,6 +76,7 @@ _FORMATS = (
     MODULE,
     HEADING,
     STARRED_HEADING,
+    LATEX_HEADING,
     TRAILED_HEADING,
     RULED_HEADING,
 )
@@ -215,7 +220,11 @@ class _Scanner:
             width = max(width, len(above.rstrip()))
             if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
                 break
-            if opens_item(lines, end, False) or self._find_format(_FORMATS, end, starts_paragraph=False):
+            if (
+                is_field(lines, end)
+                or opens_item(lines, end, False)
+                or self._find_format(_FORMATS, end, starts_paragraph=False)
+            ):
                 break
             end += 1
         return end if lines.is_short(index, end) else None

@@ -36,7 +36,7 @@ TOKEN = re.compile(
 _INI_HEADER = re.compile(r"\s*\[(?P<name>[^\]\n]+)\]\s*(?:[#;].*)?$")
 _INI_KEY = re.compile(r"(?P<name>[^\s=:\[][^=:]{0,160}?)\s*(?P<sign>[=:])")
 _PLAIN_KEY = re.compile(r"(?:export )?[^\s=]+")
-_BARE = re.compile(r"[^\s\[\](){}<>;]+$")
+_BARE = re.compile(r"[^\s\[\](){}<>;]+\s*$")
 """A key without a value."""
 _CODE = re.compile(r"(?:[;{(]|\w\(.*\))\s*$")
 _MOST_WORDS = 4
@@ -159,7 +159,7 @@ def _are_settings(lines: Lines, statements: Sequence[Statement]) -> bool:
         for key in statements
         for line in (*lines.texts[key.first - 1 : key.first], *lines.texts[key.end : key.end + 1])
     ]
-    has_comment = any(line.lstrip()[:1] in "#;!" for line in near if line)
+    has_comment = any(line.lstrip()[:1] in "#;!" for line in near if line.strip())
     if not any(statement.is_header for statement in statements):
         names = {key.name for key in keys}
         fewest = 1 if has_comment else _FEWEST

@@ -55,12 +55,18 @@ def _find_stanza_end(lines: Lines, index: int, first: str | None) -> int | None:
             fields += 1
             names.add(field["name"])
             spoken += is_prose(field["value"])
-        elif not (end > index and line[:1].isspace()):
+        elif not (end > index and line[:1].isspace()) or _opens(lines, end):
             return None
         end += 1
     # A dialogue looks similar, but it has few names, and most of its values are prose.
     is_stanza = fields >= _FEWEST_FIELDS and len(names) * 2 > fields and spoken * 2 < fields
     return end if is_stanza else None
+
+
+def _opens(lines: Lines, index: int) -> bool:
+    """Whether a line announces deeper lines. Such a record has an outline of its own."""
+    is_announced = lines.texts[index].rstrip().endswith(":")
+    return is_announced and index + 1 < len(lines) and lines.indent(index + 1) > lines.indent(index)
 
 
 STANZA = Format("stanza", _START, _find_end, only_starts_paragraphs=True)

@@ -85,11 +85,11 @@ class _Source:
         return self._start + (byte if self._offsets is None else self._offsets[byte])
 
     def _group(self, node: SyntaxNode) -> list[_Group]:
-        """Return the children of a syntax node, those together that share a line."""
+        """Return the children of a syntax node. Those that share a line form one group."""
         groups: list[_Group] = []
         for child in node.children:
             start = self._place(child.start_byte)
-            end = self._start + len(self._text[self._start : self._place(child.end_byte)].rstrip())
+            end = start + len(self._text[start : self._place(child.end_byte)].rstrip())
             if groups and "\n" not in self._text[groups[-1].end : start]:
                 above = groups.pop()
                 groups.append(_Group(above.start, max(above.end, end), (*above.nodes, child)))
@@ -118,7 +118,7 @@ class _Source:
         return not self._text[place : end if end >= 0 else None].strip()
 
     def _make_members(self, groups: Sequence[_Group], depth: int) -> list[Node]:
-        """Return a node for each group. A long comment above a group has nodes of its own, which need it."""
+        """Return a node for each group. A long comment above a group gets nodes that need the group's."""
         nodes: list[Node] = []
         comments: list[_Group] = []
         for group in groups:
@@ -168,7 +168,7 @@ class _Source:
             yield from self._find_lists(child)
 
     def _set_children(self, node: Node, children: list[Node]) -> None:
-        """Give a node its children, unless that opens nothing. Nothing may stand between two of them."""
+        """Give a node its children, if that opens anything. Leaves are extended to the next child."""
         if len(children) > 1 or any(child.children for child in children):
             for child, below in pairwise(children):
                 if not child.children:

@@ -34,8 +34,8 @@ _MOST_HEAD_LINES = 6
 _LONGEST_SIMPLE = 200
 """Lines of a simple table of reStructuredText."""
 _LONGEST_LINE = 2000
-_MANY_COLUMNS = 5
-"""Columns with which a single row below their names is a table."""
+_MANY_COLUMNS = 4
+"""With at least this many columns, a single row below their names makes a table."""
 _SAMPLE = 8
 """Rows that show where the cells of a table begin."""
 
@@ -92,18 +92,23 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after rows that are aligned with the names of their columns."""
     texts = lines.texts
     names = _find_words(texts[index])
-    below = list(takewhile(str.strip, texts[index + 1 : index + 3]))
-    if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2) or not all(
-        _fits(names, row) and _GAP.search(row[:_LONGEST_LINE]) for row in below
-    ):
+    below = list(
+        takewhile(
+            lambda row: _fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), texts[index + 1 : index + 3]
+        )
+    )
+    if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
     if not _are_names(texts[index], below) or _lacks_first_cell(lines, index):
         return None
-    return _skip_while(
-        lines,
-        index + 1 + len(below),
-        lambda row: _fits(names, row) or len(row.split()) >= len(names) or _continues(names, row),
-    )
+    columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
+
+    def is_row(row: str) -> bool:
+        count = len(row.split())
+        is_shifted = count >= columns and _GAP.search(row[:_LONGEST_LINE]) is not None  # by a long value
+        return _fits(names, row) or count >= len(names) or is_shifted or _continues(names, row)
+
+    return _skip_while(lines, index + 1 + len(below), is_row)
 
 
 def _find_words(line: str) -> list[tuple[int, int]]:
@@ -111,7 +116,7 @@ def _find_words(line: str) -> list[tuple[int, int]]:
 
 
 def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Whether half of the names have a value below them that starts or ends with them."""
+    """Whether at least half of the names, and two, have a value below that starts or ends where they do."""
     words = _find_words(row)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     fitting = sum(start in starts or end in ends for start, end in names)
@@ -142,7 +147,7 @@ def _find_aligned_end(lines: Lines, index: int) -> int | None:
 
 def _lacks_first_cell(lines: Lines, index: int) -> bool:
     """Whether a row belongs to a line above, because rows below it have a cell on its left."""
-    below = lines.texts[index + 1 : index + 1 + _SAMPLE]
+    below = takewhile(str.strip, lines.texts[index + 1 : index + 1 + _SAMPLE])
     return any(_continues(_find_words(row), lines.texts[index]) for row in below)
 
 
@@ -240,7 +245,7 @@ def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
 
 
 def open_table(text: str, start: int, end: int, _: Sizes) -> Node | None:
-    """Return the rows of a table. Those down to the rule below the column names are its head."""
+    """Return the rows of a table. The lines down to the rule below the column names are its head."""
     lines = list(find_lines(text, start, end))
     texts = [text[left:right] for left, right in lines]
     rules = [number for number, line in enumerate(texts) if _RULE.match(line) or _RULER.match(line)]
@@ -270,7 +275,7 @@ def _find_head(texts: Sequence[str], rules: Sequence[int]) -> int:
         return inner[0] + 1 if inner and inner[0] < _MOST_HEAD_LINES else 1
     if double := [rule for rule in inner if "=" in texts[rule]]:
         return double[0] + 1
-    # Rules between all rows, as in a grid without names.
+    # One rule ends the head. Several are between all rows, as in a grid without names.
     return inner[0] + 1 if len(inner) == 1 else 1
 
 

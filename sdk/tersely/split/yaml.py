@@ -29,13 +29,14 @@ _KEY = re.compile(
     rf"""(?:[&!]\S*\ +)*+
     (?P<name>(?:{DOUBLE} | {SINGLE} | \*\S+(?=\ ))\s*
       | (?:[^\s\-?:,\[\]{{}}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^:\#\n]|:(?!\s|$)|(?<!\s)\#)*?)
-    :(?=\s|$)""",
+    :(?=[^\S\t]|$)""",  # a tab follows the addresses of `objdump -d`, and no key
     re.VERBOSE,
 )
 _IDENTITY = re.compile(r"(?:kind|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
 _LONGEST_IDENTITY = 200
 _SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
 """Keys of settings; others may be names of people or labels."""
+_FIELD = re.compile(r"[A-Z][\w -]{0,39}:(?:\s|$)")
 _SIGN = re.compile(r"^\s*(?:#|---\s*$)", re.MULTILINE)
 """A line that makes a single key YAML."""
 _FEWEST_LINES, _FEWEST_KEYS = 4, 3
@@ -125,7 +126,9 @@ class _Reader(ScalarReader):
             children, end = self._read_value(index, 3, -1, 0)
             if children and texts[self.lines.skip_blank(index + 1)].lstrip().startswith("#"):
                 comments, start = self._read_comments(index + 1, self.skip(index + 1))
-                children[0].start = self._at(start)
+                # A comment right below `---` names the document, as `# Source:` of helm does.
+                is_name = not comments and start == index + 1
+                children[0].start = self._at(self.skip(start) if is_name else start)
                 children[:0] = comments
         elif index < len(texts) and not MARKER.match(texts[index]):
             children, end = self._read_block(index, self.indent(index), -1, 0)
@@ -297,9 +300,15 @@ def _is_yaml(text: str) -> bool:
     return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 
 
+def _is_within(lines: Lines, index: int) -> bool:
+    """Whether a line goes on with a record: a field, or what is indented below it, stands right above."""
+    above = lines.texts[index - 1] if index else ""
+    return above.strip() != "" and (above[0].isspace() or _FIELD.match(above) is not None)
+
+
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines that are YAML with something nested; None otherwise."""
-    if index < lines.none_before["yaml"] or lines.json_budget <= 0:
+    if index < lines.none_before["yaml"] or lines.json_budget <= 0 or _is_within(lines, index):
         return None
     first = end = lines.skip_comments(index, "#")
     if first < len(lines) and not lines.is_blank(first):

@@ -143,7 +143,7 @@ class Shortener:
     ) -> ShortTexts:
         """Shorten the texts of one message to at most `limit` tokens together.
 
-        The first text that is left begins with a line that says that it was shortened, and names the
+        The first text that is not empty begins with a line that says that it was shortened, and names the
         original. It also says if the model failed. Texts that are not needed become empty. If the texts have
         been shortened before, `key` is the id of their original, and stays.
         """
@@ -171,8 +171,8 @@ class Shortener:
     def _shorten(
         self, texts: Sequence[str], limit: int, query: str | None, note: str, id_note: str
     ) -> tuple[list[str], Compression | None]:
-        """Return the texts and the compression. The first text that is left begins with the line about the
-        original. All texts are empty if there is too little room."""
+        """Return the texts and the compression. The first text that is not empty begins with the line
+        about the original. All texts are empty if there is too little room."""
         short = [""] * len(texts)
         head = f"{note}{id_note}\n"
         left = limit - self.count(head)
@@ -262,7 +262,7 @@ class Shortener:
         return ContextMessage(changed, key, shown.source or shown.message), [(key, whole)]
 
     def _refer_to(self, messages: Sequence[ContextMessage]) -> tuple[ContextMessage, tuple[str, str]]:
-        """Make one message of the user that refers to all of `messages`, and their original."""
+        """Return a message with the user's role that refers to all of `messages`, and their original."""
         text = "\n".join(shown.lines for shown in messages)
         key, count = original_id(text), len(text.split("\n"))
         several = f", {count} message{'s' * (count > 1)}"
@@ -288,8 +288,8 @@ def cut_sentences(text: str, limit: int, count: Callable[[str], int]) -> str:
 
 
 def _choose_lengths(costs: Sequence[int], limit: int) -> list[int]:
-    """Return lengths to try for the longest texts, in tokens: one that fills the limit, three quarters and
-    half of it, and none."""
+    """Return lengths to try for the longest texts, in tokens: the one that fills the limit, three
+    quarters and half of it, and 0."""
     left, length = limit, 0
     for number, cost in enumerate(costs):
         length = left // (len(costs) - number)

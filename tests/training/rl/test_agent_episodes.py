@@ -158,7 +158,7 @@ _PIECES = st.sampled_from([*"sear </>", "<search>", "</search>", "<answer>", "</
 _TEXTS = st.lists(_PIECES, max_size=9).map("".join)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     strategy=st.sampled_from(["recon", "transcript", "summary", "reset"]),
     replies=st.lists(_TEXTS, min_size=1, max_size=4),

@@ -29,7 +29,7 @@ def score(context: list[int], reply: list[int], temperature: float = 1.0) -> tor
     return (logits / temperature).log_softmax(-1)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=9), st.integers(1, 4), st.sampled_from([0.5, 1.0]))
 def test_log_probabilities_are_those_of_a_plain_pass(
     lengths: list[int], rows: int, temperature: float

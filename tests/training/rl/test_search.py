@@ -38,7 +38,7 @@ READINGS = {
 }
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     strategy=st.sampled_from(["recon", "summary", "transcript", "reset"]),
     reading=st.sampled_from(sorted(READINGS)),

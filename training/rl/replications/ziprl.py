@@ -137,10 +137,10 @@ PARTS = Claim(
     paper="Without reinforcement learning, or without a part of the quality, the agent is right less often"
     " (average EM 30.3; 26.4 without RL, 26.9 without Q_info, 27.7 without Q_sem, 29.4 without Q_ratio or"
     " without Q_level; ZipRL, table 2).",
-    setup="The pages of ziprl-hrr, and a cold start of twice its steps. Then there are 40 updates of HRR with"
-    " w = 0.2, with one part of the quality at a time set to 0. All arms and seeds share one cold start, as the"
-    " paper's runs do, so seeds differ in their tasks and samples alone. `quality` is measured with all parts."
-    " Before the runs, a difference was expected without RL and without Q_info only.",
+    setup="The pages of ziprl-hrr, and a cold start of twice its steps. Then there are 40 updates of HRR"
+    " with w = 0.2, with one part of the quality at a time set to 0. All arms and seeds share one cold"
+    " start, as the paper's runs do, so seeds differ in their tasks and samples alone. `quality` is measured"
+    " with all parts. Before the runs, a difference was expected without RL and without Q_info only.",
     arms=("HRR, w = 0.2", *(f"without Q_{part}" for part in PARTS_OF_QUALITY), "no RL"),
     seeds=10,
     predictions=(
@@ -153,6 +153,6 @@ PARTS = Claim(
     ),
     initial="initial_reward",
     run=_run_parts,
-    remarks="In an earlier version of this test, the cold start was right in 8 % of the tasks, and there were 20"
-    " updates. Then no update improved on the cold start, and no part of the quality mattered.",
+    remarks="In an earlier version of this test, the cold start was right in 8 % of the tasks, and there"
+    " were 20 updates. Then no update improved on the cold start, and no part of the quality mattered.",
 )
