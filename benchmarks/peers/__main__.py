@@ -302,9 +302,9 @@ def make_tables(
         for name, taken in seconds.items()
     ]
     return [
-        Table("Answers kept", KEPT, tuple(rows), across="budget"),
-        *([Table("Answers of a reader", READ, tuple(read), across="budget")] if read else []),
-        Table("Speed and size", SYSTEMS, tuple(systems)),
+        Table("Answers kept", KEPT, tuple(rows), across="budget", only={"set": (TASKS[NAMES[0]].title,)}),
+        *([Table("Answers of a reader", READ, tuple(read), across="budget", printed=False)] if read else []),
+        Table("Speed and size", SYSTEMS, tuple(systems), printed=False),
     ]
 
 

@@ -71,6 +71,12 @@ def tool(method: str, rate: str) -> float:
     return percent(find("tool_results", "All kinds together", method=method, rate=rate)["answered"])
 
 
+def peer(system: str) -> tuple[float, ...]:
+    """Return the answers and the tokens that a system keeps of HotpotQA, in percent."""
+    row = find("peers", "Answers kept", set="HotpotQA, 10 paragraphs", system=system, budget=0.1)
+    return percent(row["answers kept"]), 100 * row["rate achieved"]
+
+
 def questions(name: str) -> int:
     value = find("quality", "Sets", set=name)["with an answer"]
     assert isinstance(value, int)
@@ -186,6 +192,15 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: tuple(
                 percent(find("calibration", "What is kept", set="HotpotQA dev", promised=promised)["kept"])
                 for promised in (0.9, 0.95, 0.99)
+            ),
+        ),
+        (
+            "tersely keeps {:.0f} % of the answers, LLMSlim {:.0f} %, Trimwise {:.0f} %. The others keep more "
+            "than they are asked for: contextpress {:.0f} % of the answers in {:.0f} % of the tokens, barber "
+            "{:.0f} % in {:.0f} %, Claw Compactor {:.0f} % in {:.0f} %.",
+            lambda: (
+                *(peer(system)[0] for system in ("tersely", "llmslim", "trimwise")),
+                *(value for s in ("contextpress", "barber", "claw-compactor") for value in peer(s)),
             ),
         ),
         (

@@ -52,6 +52,7 @@ ENGLISH = {
     "ends inside brackets": ["He left (it was late.)", "She stayed."],
     "ellipsis in the middle": ["I thought... well, it does not matter.", "Let us go."],
     "ellipsis at the end": ["The rope began to slip...", "Then it held."],
+    "signs apart": ["The old lamp , lit in 1861 and again in 1870 , burns .", "Nobody saw it in 1902 ."],
     "enumerators": ["We follow two steps.", "1. First we measure.", "2. Then we cut."],
     "numbers of clauses": [
         '1.9. "Harbour" means all of it.',

@@ -59,14 +59,14 @@ _USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
 """An argument that may be repeated, or an option in brackets, in the description of a command."""
 _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
 """A sentence in quotes, alone in its line."""
-_SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{4,})")
+_SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{6,})")
 """A sign of code between blanks, an annotation with arguments, or dots that lead to a value."""
 _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 """A gap between columns; justified text has gaps of fewer spaces."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
 _FEWEST_LABELS = 3
-_FOLDERS, _FEWEST_NUMBERS = (".", ".."), 2
-"""Names at the end of a line with numbers, as `ls -la` prints it."""
+_MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
+"""The rights of a file at the start of a line of `ls -l`, whose name may be a dot."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -181,7 +181,7 @@ def is_prose(text: str) -> bool:
     if (
         len(words) < 2
         or " # " in sample
-        or (words[-1] in _FOLDERS and sum(word.isdigit() for word in words) >= _FEWEST_NUMBERS)
+        or _MODE.match(sample)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or _are_fields(words)
