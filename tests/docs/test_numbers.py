@@ -195,9 +195,9 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "tersely keeps {:.0f} % of the answers, LLMSlim {:.0f} %, Trimwise {:.0f} %. The others keep more "
-            "than they are asked for: contextpress {:.0f} % of the answers in {:.0f} % of the tokens, barber "
-            "{:.0f} % in {:.0f} %, Claw Compactor {:.0f} % in {:.0f} %.",
+            "tersely keeps {:.0f} % of the answers, LLMSlim {:.0f} %, Trimwise {:.0f} %. The others keep "
+            "more than they are asked for: contextpress {:.0f} % of the answers in {:.0f} % of the tokens, "
+            "barber {:.0f} % in {:.0f} %, Claw Compactor {:.0f} % in {:.0f} %.",
             lambda: (
                 *(peer(system)[0] for system in ("tersely", "llmslim", "trimwise")),
                 *(value for s in ("contextpress", "barber", "claw-compactor") for value in peer(s)),
