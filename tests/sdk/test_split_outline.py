@@ -79,6 +79,13 @@ def read(notation: str) -> list[Line]:
     ]
 
 
+def check_notation(notation: str) -> None:
+    """Check the lines of a case with many random scores and limits."""
+    lines = read(notation)
+    for seed in range(60):
+        check_outline(lines, seed)
+
+
 CASES = {
     "short clauses": """
 1*      |2.5. Lamps
@@ -283,9 +290,7 @@ CASES = {
 
 @pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
 def test_lines_are_kept_whole_and_with_their_heads(notation: str) -> None:
-    lines = read(notation)
-    for seed in range(60):
-        check_outline(lines, seed)
+    check_notation(notation)
 
 
 @st.composite

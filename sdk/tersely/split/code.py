@@ -40,7 +40,7 @@ _FEWEST_LINES = 5
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
 _HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
-"""A comment line. Directives of C are none."""
+"""A comment line, but no directive of C."""
 _SHELL = re.compile(r"^[ \t]*(?:fi|done|esac|end)\b|;;[ \t\r]*$", re.MULTILINE)
 _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
 

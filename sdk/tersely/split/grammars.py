@@ -60,15 +60,14 @@ def parse(text: str) -> Node | None:
     """Return the root of the syntax tree of a source; None if no grammar reads it without an error."""
     if len(text) > _LONGEST:
         return None
-    code = _remove_comments(text)
-    lines = sum(1 for line in code.splitlines() if line.strip())
-    if sum(_LINE.search(line) is not None for line in code.splitlines()) * 2 < lines:
+    grammars = [grammar for grammar in GRAMMARS if grammar.sign.search(text)]
+    if not grammars:
+        return None
+    lines = [line for line in _remove_comments(text).splitlines() if line.strip()]
+    if sum(_LINE.search(line) is not None for line in lines) * 2 < len(lines):
         return None
     data = text.encode("utf-8", "surrogatepass")
-    for grammar in GRAMMARS:
-        if grammar.sign.search(text) and (root := _parse_as(grammar, data)):
-            return root
-    return None
+    return next((root for grammar in grammars if (root := _parse_as(grammar, data))), None)
 
 
 def _parse_as(grammar: Grammar, data: bytes) -> Node | None:

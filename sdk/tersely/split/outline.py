@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from tersely.split.lines import Lines
 from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places
+from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import LABEL, Records
-from tersely.split.surroundings import Surroundings, is_rule
+from tersely.split.surroundings import Surroundings
 from tersely.units import Link
 
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
@@ -89,7 +89,8 @@ class _Reader:
             if place.is_text and _END.match(place.line) and state.begins:
                 self._end(place, state)
                 continue
-            if is_rule(place):
+            divides = is_rule(place.block, place.line)
+            if divides:
                 state.end_headings(place.line)
             is_step = _STEP.match(place.line) is not None
             if is_step:
@@ -98,10 +99,9 @@ class _Reader:
             self._need(place, [*heads, state.condition] if state.condition else heads)
             if is_step:
                 state.step = self._head(place.units.first, place)
-            if _CLOSING.fullmatch(self._lines.text, place.block.start, place.block.end):
+            if divides or _CLOSING.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._rules.add(place.units.first)
-            if is_rule(place):
-                self._rules.add(place.units.first)
+            if divides:
                 state.separator, state.section = self._head(place.units.first, place), None
                 continue
             self._open(number, place, state)

@@ -26,7 +26,7 @@ _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
 _AFTER_SIGNS = ("<", "[", " ")
-"""What follows the signs of a section's line."""
+"""The characters that may follow the signs of a section's line."""
 _MOST_STYLES = 5
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
@@ -160,7 +160,9 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
         above = blocks[number - 1] if number else None
         goes_on = above is not None and above.last >= block.first
         if goes_on and above is not None:
-            goes_on = above.prefix == block.prefix and not (_is_rule(lines, block) or _is_rule(lines, above))
+            goes_on = above.prefix == block.prefix and not any(
+                is_rule(b, lines.texts[b.first]) for b in (block, above)
+            )
         runs.append(runs[-1] + (not goes_on) if runs else 0)
     spoken = Counter(
         run for run, block in zip(runs, blocks, strict=True) if _is_spoken(lines.texts[block.first], block)
@@ -205,9 +207,9 @@ def _find_indent(lines: Lines, block: Block) -> int:
     return lines.indent(block.first)
 
 
-def _is_rule(lines: Lines, block: Block | None) -> bool:
-    """Whether a block is a line that only separates others, as `---` does."""
-    return block is not None and block.kind == "line" and RULE.fullmatch(lines.texts[block.first]) is not None
+def is_rule(block: Block, line: str) -> bool:
+    """Whether a block with this first line is a line that only separates others, as `---` does."""
+    return block.kind == "line" and RULE.fullmatch(line) is not None
 
 
 class Depths:

@@ -1,11 +1,11 @@
-"""What a line is, judged by the lines around it, in a text that no parser reads."""
+"""Questions about a line that the lines around it answer, in a text that no parser reads."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from tersely.split.places import RULE, Head, Place
+from tersely.split.places import Head, Place, is_rule
 from tersely.split.records import LABEL, OPTION
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
@@ -13,7 +13,7 @@ _GAPPED = re.compile(r"\s*\S+  \S")
 
 
 class Surroundings:
-    """Questions about a line that the lines above and below it answer.
+    """The lines around each line.
 
     Attributes:
         first_fields: the indices of the first lines of records between lines such as `---`; empty without
@@ -82,15 +82,14 @@ class Surroundings:
         return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
 
 
-def is_rule(place: Place) -> bool:
-    return place.block.kind == "line" and RULE.fullmatch(place.line) is not None
-
-
 def _find_first_fields(places: Sequence[Place]) -> frozenset[int]:
     """Return the indices of the first lines of records between lines such as `---`, as in `pip show`.
 
     There are none unless all these lines begin with the same name.
     """
-    numbers = [0, *(number + 1 for number, place in enumerate(places[:-1]) if is_rule(place))]
+    numbers = [
+        0,
+        *(number + 1 for number, place in enumerate(places[:-1]) if is_rule(place.block, place.line)),
+    ]
     names = [LABEL.match(places[number].line) and places[number].line.partition(":")[0] for number in numbers]
     return frozenset(numbers) if len(names) > 1 and names[0] and len({*names}) == 1 else frozenset()

@@ -36,7 +36,7 @@ _LISTS = frozenset(
 """Types of nodes whose members may be left out, one without the others."""
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _PREFIXES = frozenset({"decorator", "attribute_item", "attribute_list"})
-"""What stands above a declaration, and says nothing without it."""
+"""Nodes above a declaration that say nothing without it."""
 _OPENINGS = frozenset({"php_tag", "hash_bang_line"})
 """The first line of a file, which is always kept."""
 
