@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.shared.tasks import Example
+from benchmarks.shared.tasks.example import SourceDocument
 from tersely import Compressor, Document
 from tersely_agents.agent.retrieval import DocumentIndex
 from tersely_agents.agent.summary import parse_turn
@@ -19,6 +21,7 @@ from tersely_agents.levels import LEVELS
 from tests.sdk.fakes import FakeScorer
 from training.agent.card import render_card
 from training.agent.examples import Recipe, hold_out, make_lessons, name_documents, read_hits, read_lessons
+from training.agent.questions import MOST_SEARCHES, Evidence, LabelledExpert, find_evidence
 from training.agent.settings import Settings
 from training.agent.teacher import choose_level, write_notes
 from training.agent.trajectories import keep_good
@@ -207,3 +210,67 @@ def test_card_counts_turns_and_questions() -> None:
     card = " ".join(render_card("my-agent", facts).split())
     for part in ("40 turns, of 15 questions", "30 turns of 20, some more than once", "99.0 %", "| MIT |"):
         assert part in card
+
+
+LABELLED = Example(
+    id="1",
+    question="Where was the builder of the ferry of Tarnwick born?",
+    answers=("Orvelle",),
+    documents=(
+        SourceDocument("Ferry of Tarnwick", FERRY, True),
+        SourceDocument("Sound (geography)", "A sound is wider than a strait.", False),
+        SourceDocument("Arno Holt (shipwright)", BIRTH, True),
+    ),
+    support=((0, 0, len(FERRY)), (2, 0, len(BIRTH))),
+    answer_spans=None,
+    findable=True,
+)
+
+
+def make_expert() -> LabelledExpert:
+    return LabelledExpert(LABELLED.question, "Orvelle", find_evidence(LABELLED), ["ferry", "sound", "holt"])
+
+
+def test_expert_searches_for_a_named_title_and_answers_when_all_evidence_is_shown() -> None:
+    expert = make_expert()
+    first = expert({})
+    second = expert({"ferry": Document(FERRY), "sound": Document("A sound is wider than a strait.")})
+    last = expert({"holt": Document(f"{BIRTH} He died in 1950.")})
+    assert first is not None
+    assert second is not None
+    assert last is not None
+    assert (first.arguments, first.needed) == ({"query": LABELLED.question}, [])
+    assert (second.arguments, second.needed) == ({"query": "Arno Holt"}, ["ferry"])
+    assert second.think == f"{FERRY} Next I need Arno Holt."
+    assert last.arguments == {"answer": "Orvelle", "explanation": "[ferry] [holt]"}
+    assert last.think == f"{BIRTH} So the answer is Orvelle."
+
+
+def test_expert_gives_up_if_nothing_names_the_missing_document() -> None:
+    expert = make_expert()
+    expert({})
+    assert (
+        expert({"sound": Document("A sound is wider than a strait.")}) is not None
+    )  # the ferry, by the question
+    assert expert({"sound": Document("A sound is wider than a strait.")}) is not None
+    anonymous = find_evidence(LABELLED)
+    anonymous[2] = Evidence("Untold", anonymous[2].sentences)
+    expert = LabelledExpert(LABELLED.question, "Orvelle", anonymous, ["ferry", "sound", "holt"])
+    expert({})
+    assert expert({"ferry": Document(FERRY)}) is None
+
+
+def test_expert_gives_up_after_four_searches() -> None:
+    expert = make_expert()
+    assert [expert({}) is None for _ in range(MOST_SEARCHES + 1)] == [False] * MOST_SEARCHES + [True]
+
+
+def test_half_wide_recipe_makes_turns_of_labelled_questions(data: Path, tmp_path: Path) -> None:
+    recipe = Recipe(["hotpotqa"], others=4, trajectories=0, questions=["hotpotqa"], wide=0.5)
+    runs = make_lessons(recipe, COMPRESSOR, tmp_path / "lessons.jsonl", data)
+    made = [turns for turns in runs if turns]
+    assert made
+    assert all(turn.source == "hotpotqa" for turns in made for turn in turns)
+    for turns in made:
+        final = parse_turn(turns[-1].summary, TOOLS, needs_summary=True)
+        assert final.call.tool.name == "finish"

@@ -1,10 +1,11 @@
-"""Examples for an agent: the runs of a ReAct agent, rewritten as ZipRL's turns.
+"""Examples for an agent: ZipRL's turns, written by scripted experts.
 
-The SDK's agent runs in strict mode, and a scripted expert takes the model's place. Thoughts, searches and the
-answer are those of the run. The search tool is the SDK's, over an index that holds the snippets of the run
-among passages and snippets of other questions. Level and summary come from the compressor (`teacher`). So an
-example is exactly what the model reads at run time, token for token. A run gives no examples if the search
-does not find its snippet.
+The SDK's agent runs in strict mode, and an expert takes the model's place. So an example is exactly what the
+model reads at run time, token for token. Level and summary come from the compressor (`teacher`). One expert
+repeats the run of a ReAct agent: its thoughts, searches and answer, over an index that holds the snippets of
+the run among passages and snippets of other questions. The other knows the evidence of a question
+(`questions`), and searches among the question's own documents. An expert whose search does not find what it
+needs gives up, and its run gives no examples.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.rows import read_rows
 from tersely import Compressor, Document
 from tersely_agents.agent import DocumentIndex
 from tersely_agents.agent.trained import make_agent
 from tersely_agents.chat import Message, Reply, ScriptedChat
 from tersely_agents.levels import LEVELS
+from training.agent.moves import Expert, Move, finish
+from training.agent.questions import LabelledExpert, find_evidence, read_labelled
 from training.agent.teacher import LONGEST, Notes, write_notes, write_turn
 from training.agent.trajectories import Search, Trajectory, read_trajectories, shuffle
 from training.run import read_whole_lines, show_progress
@@ -32,6 +36,7 @@ _HIT = re.compile(
 )
 _NAME = re.compile(r"[A-Z][\w'’-]*(?: (?:(?:of|the|and|in|de) (?=[A-Z]))?[A-Z0-9][\w'’-]*)*")
 _SLUG = re.compile(r"\W+")
+_WIDER = 4
 _SHORTEST_TEXT = 60
 """Characters. A shorter snippet is only an answer, which means little without its query."""
 
@@ -46,6 +51,10 @@ class Recipe:
     """Passages that are added to a run's snippets, with half as many snippets of other runs."""
     trajectories: int | None = None
     """Maximum number of runs; None for all."""
+    questions: list[str] = field(default_factory=list[str])
+    """Training sets with labelled evidence, whose questions an expert answers too."""
+    wide: float = 0.0
+    """Share of the runs whose searches show four times as many tokens, for summaries of the higher levels."""
     search_tokens: int = 200
     """Maximum number of tokens that a search shows, all documents together."""
     summary_characters: int = LONGEST
@@ -60,7 +69,6 @@ def make_lessons(recipe: Recipe, compressor: Compressor, file: Path, data: Path)
     `file` gets a line for each run when it is done. If it already exists, only the rest is added.
     """
     good = shuffle(read_trajectories(data), recipe.seed)
-    chosen = good[: recipe.trajectories]
     searches = [search for trajectory in good for search in trajectory.searches]
     passages = [
         Document(row["text"], row["title"])
@@ -68,18 +76,27 @@ def make_lessons(recipe: Recipe, compressor: Compressor, file: Path, data: Path)
         for example in read_rows(data, "train", name)
         for row in example["docs"]
     ]
+    labelled = [(name, e) for name in recipe.questions for e in read_labelled(name, data)]
+    chosen = [("traj_fireact", t) for t in good[: recipe.trajectories]] + labelled
+    random.Random(recipe.seed).shuffle(chosen)
     done = read_lessons(file)
     with open(file, "a", encoding="utf-8") as stream:
-        for number, trajectory in enumerate(show_progress("examples", chosen, unit="run")):
+        for number, (source, subject) in enumerate(show_progress("examples", chosen, unit="run")):
             if number < len(done):
                 continue
-            draw = random.Random(f"{recipe.seed} {trajectory.question}")
-            beside = [*draw.sample(passages, recipe.others)]
-            beside += [as_document(search) for search in draw.sample(searches, recipe.others // 2)]
-            turns = _take_turns(trajectory, beside, recipe, compressor, draw)
+            draw = random.Random(f"{recipe.seed} {subject.question}")
+            wide = _WIDER if draw.random() < recipe.wide else 1
+            if isinstance(subject, Trajectory):
+                beside = [*draw.sample(passages, recipe.others)]
+                beside += [as_document(search) for search in draw.sample(searches, recipe.others // 2)]
+                documents, expert = _start_replay(subject, beside, draw)
+            else:
+                documents, expert = _start_labelled(subject, draw)
+            limit = wide * recipe.search_tokens
+            longest = recipe.summary_characters
+            turns = _take_turns(subject.question, documents, expert, limit, longest, compressor)
             lessons = [
-                Lesson(f"{number}-{n}", "traj_fireact", messages, text)
-                for n, (messages, text) in enumerate(turns)
+                Lesson(f"{number}-{n}", source, messages, text) for n, (messages, text) in enumerate(turns)
             ]
             stream.write(json.dumps([asdict(lesson) for lesson in lessons], ensure_ascii=False) + "\n")
             stream.flush()
@@ -92,40 +109,60 @@ def read_lessons(file: Path) -> list[list[Lesson]]:
     return [[Lesson(**row) for row in rows] for rows in read_whole_lines(file)]
 
 
+def _start_replay(
+    run: Trajectory, beside: Sequence[Document], draw: random.Random
+) -> tuple[dict[str, Document], Expert]:
+    """Return the documents to search in, and the expert that repeats the run."""
+    documents = name_documents([*(as_document(search) for search in run.searches), *beside], draw)
+    ids = list(documents)[: len(run.searches)]
+    moves = 0
+
+    def move(found: Mapping[str, Document]) -> Move | None:
+        nonlocal moves
+        number, moves = moves, moves + 1
+        if number and ids[number - 1] not in found:
+            return None
+        if number == len(ids):
+            return finish(run.thought, run.answer, ids)
+        search = run.searches[number]
+        return Move(search.thought, ids[:number], "search", {"query": search.query})
+
+    return dict(draw.sample(list(documents.items()), len(documents))), move
+
+
+def _start_labelled(example: Example, draw: random.Random) -> tuple[dict[str, Document], Expert]:
+    """Return the question's documents, and the expert that knows its evidence."""
+    documents = name_documents(example.to_documents(), draw)
+    expert = LabelledExpert(example.question, example.answers[0], find_evidence(example), list(documents))
+    return documents, expert
+
+
 def _take_turns(
-    trajectory: Trajectory,
-    beside: Sequence[Document],
-    recipe: Recipe,
+    question: str,
+    documents: Mapping[str, Document],
+    expert: Expert,
+    search_tokens: int,
+    longest: int,
     compressor: Compressor,
-    draw: random.Random,
 ) -> list[tuple[list[dict[str, str]], str]]:
-    own = [as_document(search) for search in trajectory.searches]
-    documents = name_documents([*own, *beside], draw)
-    ids = list(documents)[: len(own)]
-    mixed = draw.sample(list(documents.items()), len(documents))
-    index = DocumentIndex(dict(mixed))
-    agent = make_agent(ScriptedChat(()), index, compressor, recipe.search_tokens, strict=True)
-    state, notes = agent.start(trajectory.question), Notes(LEVELS[0], {})
-    thoughts = [*(search.thought for search in trajectory.searches), trajectory.thought]
+    """Run the agent with the expert, and return the messages and the reply of each turn. longest: characters
+    of a summary."""
+    agent = make_agent(ScriptedChat(()), DocumentIndex(documents), compressor, search_tokens, strict=True)
+    state, notes = agent.start(question), Notes(LEVELS[0], {})
     turns: list[tuple[list[dict[str, str]], str]] = []
-    for number, thought in enumerate(thoughts):
-        if number:
-            found = read_hits(state.result)
-            if ids[number - 1] not in found:
-                return []
+    while state.outcome is None:
+        found = read_hits(state.result) if turns else {}
+        move = expert(found)
+        if move is None:
+            return []
+        if turns:
             known = {docid: Document(text, documents[docid].title) for docid, text in notes.entries.items()}
             material = {**known, **{docid: d for docid, d in found.items() if docid not in known}}
-            longest = recipe.summary_characters
-            written = write_notes(compressor, trajectory.question, material, ids[:number], longest)
+            written = write_notes(compressor, question, material, move.needed, longest)
             if written is None:
                 return []
             notes = written
-        if number < len(own):
-            action, arguments = "search", {"query": trajectory.searches[number].query}
-        else:
-            explanation = " ".join(f"[{docid}]" for docid in ids)
-            action, arguments = "finish", {"answer": trajectory.answer, "explanation": explanation}
-        text = write_turn(thought, notes.level, notes.text, action, arguments)
+        text = write_turn(move.think, notes.level, notes.text, move.tool, move.arguments)
         turns.append((_copy(agent.request(state).messages), text))
         state = agent.step(state, Reply(text))
     return turns if state.outcome == "answered" else []
