@@ -18,9 +18,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from training.causal import ADAPTER_FILES
+
 _SHARD = re.compile(r"model_world_size_(\d+)_rank_(\d+)\.pt$")
 _LINEAR = re.compile(r"layers\.\d+\.(?:self_attn|mlp)\.\w+\.weight$")
-ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 
 
 def find_weights(checkpoint: Path) -> Path:
