@@ -211,7 +211,10 @@ class Compressor:
 
         documents, scorer = read_documents(docs), self._scorer
         if not isinstance(scorer, Preparer):
-            raise InvalidInputError(f"{self.model} cannot prepare documents. Use an exported model.")
+            raise InvalidInputError(
+                f"{self.model} cannot prepare documents. Use the bundled model, or one that "
+                "training exported."
+            )
         inputs = [ScoredInput(d.title, d.text, split_units(d.text)) for d in documents]
         return [
             PreparedDocument(d.text, d.title, d.id, d.metadata, preparation=preparation)

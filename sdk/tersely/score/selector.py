@@ -278,7 +278,8 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
         fusion = Fusion.load(artifact.file(LAYERS), attention)
         return fusion, float(artifact.config["threshold"])
     raise ArtifactError(
-        f"{artifact.path} decides by {decision!r}, which this tersely does not know. Upgrade tersely."
+        f"{artifact.path} needs the decision rule {decision!r}, which this version of tersely does not know. "
+        "Upgrade tersely."
     )
 
 
