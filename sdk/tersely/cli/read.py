@@ -87,7 +87,7 @@ def find_files(names: Sequence[str]) -> list[str]:
 
 
 def read_files(names: Sequence[str], form: Format) -> list[Document]:
-    """Read the documents of files, folders and patterns, or of standard input if there are none.
+    """Read the documents of files, folders and patterns, or of standard input if `names` is empty.
 
     Files of a folder or a pattern that are not text are skipped, with a note on standard error.
 
