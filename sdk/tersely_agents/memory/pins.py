@@ -1,5 +1,4 @@
-"""Pins: statements of users that later messages must respect. Rules find them; a changed statement replaces
-the old one.
+"""Statements of users that later messages must respect. Rules find them; a changed one replaces the old one.
 
 "The deadline is April 28."          -> pinned
 "The deadline is now May 3."         -> pinned; it replaces the statement above
@@ -75,8 +74,8 @@ class Pin:
     text: str
     """The statement, word for word, without clauses that name only replaced values."""
     strength: int = 1
-    """3 if the user named its kind, as in "RULE: ...", 2 if its wording is binding, 1 if it only states
-        something. 0 if it states nothing by itself and can only replace another statement."""
+    """3 if the user named its kind, 2 if its wording is binding, 1 if it only states something. 0 if it states
+    nothing by itself and can only replace another statement."""
 
     @cached_property
     def all_values(self) -> tuple[Value, ...]:
@@ -98,8 +97,7 @@ class Pin:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Stems of the words of all clauses, without the values, and the concepts that these words name. A
-        concept, such as "home", joins words with nearly the same meaning: flat, apartment, address."""
+        """Stems of all words but the values, and their concepts: "home" joins flat, apartment and address."""
         return find_topic(self.text, self.values, whole=True)
 
 
@@ -324,10 +322,8 @@ def _find_replaced_words(text: str) -> set[str]:
 
 
 def _remove_replaced(text: str, old: Sequence[Pin]) -> str:
-    """Return the text without the clauses that begin with a word such as "forget", if it replaces `old`.
-
-    If there are none, and a clause names a new value, leave out the clauses that name only replaced values.
-    """
+    """Leave out the clauses that begin with a word such as "forget". If none do, and one names a new value,
+    leave out those that name only replaced values."""
     replaced = {v.text.casefold() for pin in old for v in pin.values}
     new = {v.text.casefold() for v in find_values(text)} - replaced
     clauses = [text[start:end] for start, end in split_clauses(text)]
