@@ -74,8 +74,8 @@ class Pin:
     text: str
     """The statement, word for word, without clauses that name only replaced values."""
     strength: int = 1
-    """3 if the user named its kind, 2 if its wording is binding, 1 if it only states something. 0 if it states
-    nothing by itself and can only replace another statement."""
+    """3 if the user named its kind, 2 if its wording is binding, 1 if it only states something. 0 if it
+    states nothing by itself and can only replace another statement."""
 
     @cached_property
     def all_values(self) -> tuple[Value, ...]:
