@@ -17,7 +17,7 @@ from benchmarks.table import Record
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 SECTIONS = FOLDER / "sections.md"
-"""The text of RESULTS.md. Each section has a heading, its program in a comment, and a note."""
+"""Template of RESULTS.md. Each section has a heading, a comment with the name of its program, and a note."""
 CHART = BASELINES / "quality.png"
 DRAWN = ("HotpotQA, 10 paragraphs", "Natural Questions (QED), 30 hard negatives", "SQuAD, 10 hard negatives")
 """The sets in the chart."""
@@ -31,7 +31,7 @@ def find_baseline(module: str) -> Path:
 
 
 def render_results() -> str:
-    """Return RESULTS.md: a section for each record, and the programs that have none."""
+    """Return the text of RESULTS.md: a section for each record, and a list of programs without a record."""
     introduction, *sections = re.split(r"\n(?=## )", SECTIONS.read_text(encoding="utf-8"))
     parts: list[str] = []
     machines: dict[str, str] = {}

@@ -283,7 +283,7 @@ def _limit_encodings(headers: RawHeaders, *, gzip: bool) -> RawHeaders:
 
 
 def _is_outside(raw_path: bytes) -> bool:
-    """Whether the path may lead out of the upstream server's base path, or is none."""
+    """Return whether the path may lead out of the upstream server's base path, or contains a `#`."""
     return b"#" in raw_path or any(unquote_to_bytes(part) == b".." for part in raw_path.split(b"/"))
 
 

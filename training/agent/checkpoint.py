@@ -28,7 +28,7 @@ def find_weights(checkpoint: Path) -> Path:
     """Return the folder with the policy's weights: of verl's `global_step_N` its `actor` or the adapter in
     it, and of TRL's output folder its last checkpoint.
 
-    Raises ValueError if there are none.
+    Raises ValueError if the folder has no weights.
     """
     steps = sorted(checkpoint.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
     places = (checkpoint / "actor", checkpoint, *steps[::-1])

@@ -137,7 +137,7 @@ def _split_set(
 
 
 def read_prepared_settings(run_folder: Path) -> DataConfig | None:
-    """Read the settings with which the groups of a run were made, or return None if there are none.
+    """Read the settings with which the groups of a run were made, or return None if the file is missing.
 
     They can differ from the configuration: a short run is prepared with fewer questions and other repeats.
     """

@@ -79,7 +79,8 @@ def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int])
 
 
 def _is_complete(units: Sequence[Unit], run: Sequence[int], kept: set[int]) -> bool:
-    """Whether each unit of a run has its heads among the kept units, and each of its frames has content."""
+    """Return whether each unit of a run has its heads among the kept units, and each of its frames has
+    content."""
     needs = {need for at in run for need in units[at].needs}
     with_body = {need for at in run if units[at].is_content for need in units[at].needs}
     return needs <= kept and all(units[at].is_content or at in with_body for at in run)
@@ -178,17 +179,18 @@ def mark_after(text: str, units: Sequence[Unit], document: range, last: int, *, 
 
 
 def _is_cut_before(units: Sequence[Unit], position: int) -> bool:
-    """Whether the unit is a piece, and not the first one of its block."""
+    """Return whether the unit is a piece, and not the first one of its block."""
     return position > 0 and _is_one(units[position - 1], units[position])
 
 
 def _is_cut_after(units: Sequence[Unit], position: int) -> bool:
-    """Whether the unit is a piece, and not the last one of its block."""
+    """Return whether the unit is a piece, and not the last one of its block."""
     return position + 1 < len(units) and _is_one(units[position], units[position + 1])
 
 
 def _is_one(above: Unit, below: Unit) -> bool:
-    """Whether two neighbours are pieces of a unit that was cut. Members of a series have other marks."""
+    """Return whether two neighbours are pieces of a unit that was cut. Members of a series have other
+    marks."""
     if above.doc != below.doc or above.parent != below.parent:
         return False
     return above.series is None and below.series is None

@@ -105,7 +105,7 @@ class Endpoint:
     async def asend(
         self, client: httpx2.AsyncClient, path: str = "", body: dict[str, Any] | None = None
     ) -> bytes:
-        """Return what the server answers to `body`, or to a GET request if there is none.
+        """Return what the server answers to `body`, or to a GET request without a body.
 
         Raises:
             OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.

@@ -33,7 +33,7 @@ _QUESTION_SHARE = 0.35
 _EMPTY = re.compile(r"(?:[\W\d_]|…)*")
 _NAME_CHARACTERS = 60
 """Most characters of a tool's name."""
-_TAKEN_OUT = "Earlier messages were taken out. These notes stand for them."
+_TAKEN_OUT = "Earlier messages were taken out. These notes replace them."
 LEFT_OUT = "Earlier messages were taken out."
 _NOT_TAKEN_OUT = "These notes are on the conversation so far."
 
