@@ -4,9 +4,9 @@ In a series, such as the elements of an array or the lines of a log, each run of
 replaced by a mark that counts them. A run that is shorter than its mark is kept.
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
-dropped between them, unless these two and everything between them are sentences of prose. It is also
-added where pieces of a unit that was cut are missing, also before or after its kept pieces. With the option
-`marks="all"`, a mark is added wherever something is missing.
+dropped between them, unless these two and everything between them are sentences of prose. If a unit was
+cut, a mark is also added wherever pieces of it are missing: between its kept pieces, before the first, or
+after the last. With the option `marks="all"`, a mark is added wherever something is missing.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def _find_emptied(units: Sequence[Unit], kept: Sequence[int]) -> Iterator[Series
 def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:
     """Return `kept` and every run of members that is shorter than its mark, ascending.
 
-    A run is not added if a unit in it would lack a head, or a frame its content. Its mark is shortened later.
-    But a mark that must parse cannot be shortened, so such a run is added together with its heads.
+    A run is not added if one of its units would lack a head, or if one of its frames would have no content.
+    The mark of such a run is shortened later. But a mark that must parse cannot be shortened. Then the run is
+    added together with its heads.
     """
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):
@@ -197,7 +198,7 @@ def _is_one(above: Unit, below: Unit) -> bool:
 
 
 def shorten(mark: str, room: int) -> str:
-    """Return a mark that is no longer than `room`, unless it is in a form that parses."""
+    """Return a mark in at most `room` characters. A mark that must parse stays as it is."""
     return _choose((mark, _LONG, _SHORT), room) if mark.startswith("[…") else mark
 
 

@@ -18,7 +18,7 @@ from tersely.units import Kind
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
 PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[.:,~|>!]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
-"""The sign before each line of a quotation, of a comment, or of one side of an exchange."""
+"""The sign before each line of a quotation or a comment, or of what `curl -v` has sent or received."""
 SPEAKER = re.compile(
     r"""\s*(?:
       (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
@@ -66,12 +66,13 @@ _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
 _FEWEST_LABELS = 3
 _MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
-"""The rights of a file at the start of a line of `ls -l`, whose name may be a dot."""
+"""The permissions of a file at the start of a line of `ls -l`. The file's name may be a dot, which is not
+the end of a sentence."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
-"""Lowest shares of words in prose: if it has a sentence end, if it has one but does not begin with a word,
-and if it has none."""
+"""Lowest shares of words in prose: in a text with a sentence end; in such a text that does not begin with a
+word; in a text without a sentence end."""
 _FEWEST_WORDS = 12
 """Fewest words that a text without a sentence end needs to be prose."""
 _WIDTHS = range(40, 131)
@@ -114,7 +115,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
     if first == end:
         return
     texts = lines.texts[first:end]
-    widths = dict[int, int]()  # of the lines with the same indent
+    widths = dict[int, int]()  # for each indent, the length of its longest line
     for number, line in enumerate(texts, first):
         indent = lines.indent(number)
         widths[indent] = max(widths.get(indent, 0), len(line.rstrip()))

@@ -1,4 +1,4 @@
-"""Questions about a line that the lines around it answer, in a text that no parser reads."""
+"""Decisions about a line that depend on the lines around it, in a text that no parser reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GAPPED = re.compile(r"\s*\S+  \S")
 
 
 class Surroundings:
-    """The lines around each line.
+    """Decides what a line is by the lines around it.
 
     Attributes:
         first_fields: the indices of the first lines of records between lines such as `---`; empty without
@@ -34,8 +34,11 @@ class Surroundings:
         return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
     def is_inner_record(self, number: int, place: Place) -> bool:
-        """Return whether an indented line looks like the first line of its run, `NAME  VERSION` in `npm
-        audit`, and heads the lines below it, which have the same indent."""
+        """Return whether an indented line begins a record, although the line below has the same indent.
+
+        Such a line has two spaces after its first word, as the first line of its run does (`NAME  VERSION` in
+        `npm audit`). The line below it does not.
+        """
         if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
             return False
         below = self.find_below(number)
