@@ -162,7 +162,9 @@ class _Reader:
         """Forget the heads that end before this block."""
         run, indent, line = place.run, place.indent, place.line
         for heads in (state.headings, state.clauses):
-            while heads and heads[-1].indent > indent:
+            while heads and (
+                heads[-1].indent > indent or (heads[-1].line[:1] == "|" and place.block.kind != "table")
+            ):
                 heads.pop()
         is_option = self._around.is_option(number, place) or self._around.is_inner_record(number, place)
         state.condition = None

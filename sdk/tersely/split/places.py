@@ -200,9 +200,11 @@ def _strip_prefix(line: str, block: Block) -> str:
 def _find_indent(lines: Lines, block: Block) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
     line = lines.texts[block.first]
-    if block.kind != "table" and (branch := _BRANCH.match(line)):
+    if block.kind in ("heading", "table"):
+        return lines.indent(block.first)
+    if branch := _BRANCH.match(line):
         return len(branch[0])
-    if block.kind != "heading" and (stars := _STARS.match(line)):
+    if stars := _STARS.match(line):
         return len(stars[1]) - 1
     return lines.indent(block.first)
 
@@ -229,6 +231,8 @@ class Depths:
         if starred := _STARRED.match(text):
             return len(starred[1])
         if latex := _LATEX.match(text):
+        if text[0] == "|":
+            return _TITLE + len(text) - len(text.lstrip("|"))
             return _LATEX_LEVELS.index(latex[1])
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]

@@ -16,6 +16,8 @@ _DELIMITER_ROW = re.compile(
 )
 _GRID_LINE = re.compile(r"\s*(?:\+[-=+:]{2,}|[\u2500\u2501\u250c\u250f\u2552-\u2554\u256d])")
 _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
+_TITLE = re.compile(r"[ \t]*(\|++)(?=[^|\n]*\w)[^|\n]*+\1[ \t]*\n[ \t]*\|*\+-[-+|]*[ \t]*$", re.MULTILINE)
+"""The title of a box in a table of AWS: the more bars, the deeper."""
 _PIPED_ROW = re.compile(r"\s*\|.*\|\s*$")
 _REST_BORDER = re.compile(r"\s*={2,}(?: +={2,})+\s*$")
 _RULER = re.compile(r"[ \t]*(?:\+\+\+-=[-=]+|-{2,}(?:[ \t]+-{2,})+)[ \t]*$", re.MULTILINE)
@@ -40,6 +42,13 @@ _SAMPLE = 8
 """Rows that show where the cells of a table begin."""
 
 
+def _find_title_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a title in a box and the rule below it. It has fewer bars than its columns."""
+    bars = [line.count("|") for line in lines.texts[index : index + 3 : 2]]
+    is_title = _TITLE.match(lines.text, lines.starts[index]) and (bars[0] > 2 or bars[0] < bars[-1])
+    return index + 2 if is_title else None
+
+
 def _find_table_end(lines: Lines, index: int) -> int | None:
     """Return the index after a table with drawn columns: Markdown, reST, or a grid of characters."""
     texts = lines.texts
@@ -50,7 +59,9 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
         return end + (end < len(lines) and _COUNT.match(texts[end]) is not None)
     for start, row in ((_GRID_LINE, _GRID_ROW), (_PIPED_ROW, _PIPED_ROW)):
         if start.match(first):
-            end = _skip_while(lines, index + 1, lambda line, row=row: row.match(line) is not None)
+            end = index + 1
+            while end < len(lines) and row.match(lines.texts[end]) and not _find_title_end(lines, end):
+                end += 1
             return end if end - index >= 2 else None
     if _REST_BORDER.match(first):
         return _find_simple_end(lines, index)
@@ -164,6 +175,7 @@ def _skip_while(lines: Lines, index: int, holds: Callable[[str], bool]) -> int:
 
 
 TABLE = Format(
+TITLE = Format("heading", _TITLE, _find_title_end)
     "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
 )
 RULED_TABLE = Format(
