@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.lines import Lines
@@ -172,11 +173,15 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
         is_dialogue |= spoken.keys()
     return [
         Place(
+    indents = [_find_indent(lines, block) for block in blocks]
+    for number, (block, below) in enumerate(pairwise(blocks)):
+        if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
+            indents[number] = 0  # a title centred above a table
             block,
             units,
             run,
             number == 0 or runs[number - 1] != run,
-            _find_indent(lines, block),
+            indents[number],
             line := _strip_prefix(lines.texts[block.first], block),
             block.kind in ("line", "sentence", "list_item"),
             run in is_dialogue and not block.prefix and SPEAKER.match(line) is not None,
