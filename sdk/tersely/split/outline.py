@@ -303,7 +303,7 @@ class _Reader:
     def _open_parent(self, number: int, place: Place, state: State) -> None:
         """Remember a block as a head of the blocks below it that are indented more."""
         below = self._around.find_below(number)
-        if below is None or RULE.fullmatch(place.line):
+        if below is None or RULE.fullmatch(place.line) or place.line.strip() == "|":
             return
         is_item = ITEM.match(place.line) is not None
         is_near = below.run == place.run and below.indent > place.indent

@@ -29,7 +29,10 @@ _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 _AFTER_SIGNS = ("<", "[", " ")
 """The characters that may follow the signs of a section's line."""
 _MOST_STYLES = 5
-_BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
+_BRANCH = re.compile(
+    r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
+)
+"""The branches of a tree before a leaf, or the gutter of an excerpt, with the number of its line."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _TIME = re.compile(r"\s*[\[(]?\d")
 

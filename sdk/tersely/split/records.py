@@ -32,8 +32,9 @@ class Records:
         labelled, total = Counter[int](), Counter[int]()
         indents = dict[int, int]()
         for place in places:
-            # Lines that are indented more continue the value above them.
-            if place.is_text and place.indent <= indents.setdefault(place.run, place.indent):
+            # Lines that are indented more continue the value above them. A gutter counts as an indent.
+            is_flush = place.indent <= indents.setdefault(place.run, place.indent)
+            if place.is_text and (is_flush or not place.line[:1].isspace()):
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and LABEL.match(place.line) is not None
         self._records = {

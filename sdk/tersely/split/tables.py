@@ -135,9 +135,10 @@ def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
 
 
 def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Whether a row has nothing in its first column, so that it continues the row above."""
+    """Whether a row continues the row above: with nothing in its first column, or behind a gutter."""
     words = _find_words(row)
-    return len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
+    is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
+    return is_deeper or row.lstrip().startswith("|")
 
 
 def _are_names(first: str, below: Sequence[str]) -> bool:
@@ -174,8 +175,8 @@ def _skip_while(lines: Lines, index: int, holds: Callable[[str], bool]) -> int:
     return index
 
 
-TABLE = Format(
 TITLE = Format("heading", _TITLE, _find_title_end)
+TABLE = Format(
     "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
 )
 RULED_TABLE = Format(
@@ -183,7 +184,9 @@ RULED_TABLE = Format(
     re.compile(rf"Desired=[^\n]*+\n|[^\S\n]*+\S[^\n]*+\n{_RULER.pattern}", re.MULTILINE),
     _find_ruled_end,
 )
-COLUMNS = Format("row", re.compile(r"(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end)
+COLUMNS = Format(
+    "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
+)
 RECORDS = Format("row", _RECORD, _find_records_end)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 
