@@ -84,6 +84,8 @@ class Head:
     """Whether it is the name of a command's option."""
     line: str = ""
     """The first line of a heading."""
+    begin: int = 0
+    """The first unit of the block around its body: `if` before `else`."""
 
 
 @dataclass(slots=True)
@@ -115,15 +117,13 @@ class State:
     condition: Head | None = None
     """The earlier line that the line being read continues, as `else` continues `if`."""
     step: Head | None = None
-    """The line that begins a step in the log of GitHub Actions or Azure Pipelines."""
-    section: Head | None = None
-    """The first line of a record that lasts until the next `---`."""
+    """The line that begins a step of a job, or one of several records, which lasts until the next one."""
 
     def start_section(self) -> None:
         """Forget all heads but headings, BEGIN lines and the sender."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
-        self.quote = self.label = self.entry = self.separator = self.section = self.step = None
+        self.quote = self.label = self.entry = self.separator = self.step = None
 
     def end_headings(self, rule: str) -> None:
         """Forget headings such as `---< a >---` if `rule` has the sign and the length of one of them."""
@@ -150,7 +150,6 @@ class State:
             self.label,
             self.entry,
             self.separator,
-            self.section,
             self.step,
         )
         parents = [head for head in self.parents if head.indent < indent]
@@ -174,12 +173,12 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
     is_dialogue = {run for run, count in spoken.items() if count >= 2}
     if sum(spoken.values()) >= 3:
         is_dialogue |= spoken.keys()
-    return [
-        Place(
     indents = [_find_indent(lines, block) for block in blocks]
     for number, (block, below) in enumerate(pairwise(blocks)):
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
+    return [
+        Place(
             block,
             units,
             run,
@@ -232,6 +231,8 @@ class Depths:
     def find(self, text: str) -> int:
         """Return the depth of a heading, from its hashes, its number, or its sign."""
         text = text.strip()
+        if text[0] == "|":
+            return _TITLE + len(text) - len(text.lstrip("|"))
         if hashes := _HASHES.match(text):
             return len(hashes[1])
         if signed := _SIGNED.fullmatch(text):
@@ -239,8 +240,6 @@ class Depths:
         if starred := _STARRED.match(text):
             return len(starred[1])
         if latex := _LATEX.match(text):
-        if text[0] == "|":
-            return _TITLE + len(text) - len(text.lstrip("|"))
             return _LATEX_LEVELS.index(latex[1])
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
