@@ -67,9 +67,15 @@ def _load_summarizer(compressor: Compressor, options: dict[str, Any]) -> Summari
     if name is not None and url is None:
         raise InvalidInputError("--chat-model names a model on a server. Pass --base-url, too.")
     if local is not None:
-        return Summarizer(local, compressor=compressor)
+        return Summarizer(local, compressor=compressor, base=options["base"])
+    _refuse_base(options)
     chat = None if url is None else OpenAIChat(name, base_url=url, max_tokens=REPLY_TOKENS)
     return Summarizer(chat, compressor=compressor, unsupported="drop")
+
+
+def _refuse_base(options: dict[str, Any]) -> None:
+    if options["base"] is not None:
+        raise InvalidInputError("--base is for a trained model. Name it with --local, or leave --base out.")
 
 
 def _show_sources(summary: Summary, documents: list[Document]) -> str:
@@ -98,7 +104,8 @@ def _load_agent(options: dict[str, Any]) -> Agent:
     if local and (local in ALL_BUNDLED or Path(local).is_dir()):  # an agent that was trained here
         if strategy != "summary":
             raise InvalidInputError(f"{local} writes the turns of one strategy. Leave --strategy out.")
-        return load_agent(index, local, threads=threads, **shared)
+        return load_agent(index, local, base=options["base"], threads=threads, **shared)
+    _refuse_base(options)
     if local is None:
         chat = OpenAIChat(server_model, base_url=options["base_url"], max_tokens=REPLY_TOKENS)
     else:

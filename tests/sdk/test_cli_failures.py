@@ -52,6 +52,8 @@ on_unix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes 
         ["compress", "-q", "a", "absent/*.md"],
         ["summarize", "-q", "a", "--local", "x", "--base-url", "http://127.0.0.1:9/v1"],
         ["summarize", "-q", "a", "--chat-model", "b"],
+        ["summarize", "-q", "a", "--base", "b.gguf"],
+        ["agent", "--docs", ".", "-q", "a", "--local", "--base", "b.gguf"],
         ["compress", "-q", "a", "-", "-"],
         ["compress", "-q", "a", "--json", "--show"],
         ["compress", "--batch", "absent.jsonl"],

@@ -31,6 +31,16 @@ except ArtifactError as error:
     print(error)
 """
 
+LOAD_FILE = """
+import sys
+from tersely.errors import TerselyError
+from tersely_agents.chat import LocalChat
+try:
+    LocalChat(sys.argv[1])
+except TerselyError as error:
+    print(type(error).__name__, error)
+"""
+
 
 class Hub:
     """A hub with the bundled model."""
@@ -87,12 +97,17 @@ class Hub:
 
     def load(self, home: Path, seconds: float = 600, size: float = 1e9) -> str:
         """Return what a process prints that loads the model."""
+        return self.run(home, LOAD, NAME, str(seconds), str(size))
+
+    def run(self, home: Path, program: str, *arguments: str, **env: str) -> str:
+        """Return what a process prints that uses this hub."""
         process = subprocess.run(
-            [sys.executable, "-c", LOAD, NAME, str(seconds), str(size)],
+            [sys.executable, "-c", program, *arguments],
             env={
                 "HF_ENDPOINT": f"http://127.0.0.1:{self.http.server_port}",
                 "HF_HOME": str(home),
                 "PYTHONPATH": ":".join(sys.path),
+                **env,
             },
             capture_output=True,
             text=True,
@@ -142,3 +157,15 @@ def test_an_unreachable_hub_is_one_clear_error(hub: Hub, tmp_path: Path) -> None
     message = hub.load(tmp_path)
     assert "has no model of that name or cannot be reached" in message
     assert "\n" not in message
+
+
+def test_a_language_model_is_one_file_of_the_hub(hub: Hub, tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    hub.files = {"small.gguf": b"no GGUF file", "other.gguf": b"x" * 10**6}
+    asked = f"{NAME}/small.gguf"
+    assert "small.gguf is no GGUF file" in hub.run(tmp_path, LOAD_FILE, asked)  # so it came
+    assert [path.name for path in tmp_path.rglob("*.gguf")] == ["small.gguf"]
+    missing = hub.run(tmp_path, LOAD_FILE, f"{NAME}/missing.gguf")
+    assert "it has no missing.gguf" in missing
+    offline = hub.run(tmp_path, LOAD_FILE, asked, TERSELY_OFFLINE="1")
+    assert offline.startswith("OfflineError")

@@ -90,11 +90,11 @@ CASES = {
 """,
     "branches of a makefile": """
 1       |ROPES = hemp
-2*      |ifeq ($(STORM),1)
-3  2    |  LAMPS = 9
-4* 2    |else
-5  2 4  |  LAMPS = 4
-6  2 4  |endif
+2* 6    |ifeq ($(STORM),1)
+3  2 6  |  LAMPS = 9
+4* 2 6  |else
+5  2 4 6|  LAMPS = 4
+6* 2    |endif
 """,
     "sections of LaTeX": r"""
 1*      |\section{Cranes}
@@ -158,6 +158,153 @@ CASES = {
 3* 1    |     CGroup: /system/crane
 4  1 3  |             ├─12 /usr/bin/crane
 5  1 3  |             └─14 /usr/bin/rope
+""",
+    "boxes in boxes": """
+        |--------------------------------
+1*      ||            Yard              |
+        |+------------------------------+
+2* 1    |||           Crane            ||
+        ||+--------------+-------------+|
+3  1 2  |||  Hook        |  new        ||
+4  1 2  |||  Lifts       |  40         ||
+        ||+--------------+-------------+|
+5* 1 2  ||||         Ropes            |||
+        |||+-------------+------------+||
+6* 1 2 5||||  Rope       |  Length    |||
+        |||+-------------+------------+||
+7  1 2 5 6||||  hemp       |  12        |||
+8  1 2 5 6||||  wire       |  40        |||
+        |||+-------------+------------+||
+9* 1    |||           Lamp             ||
+        ||+--------------+-------------+|
+10 1 9  |||  Colour      |  red        ||
+11 1 9  |||  Burns       |  dusk       ||
+        ||+--------------+-------------+|
+""",
+    "commands with their output": """
+1*      |$ fetch -v yard.example/crane
+2  1    |*   Trying 10.0.0.1:80...
+3  1    |> GET /crane HTTP/1.1
+4  1 3  |> Host: yard.example
+5  1    |< HTTP/1.1 200 OK
+6  1 5  |< X-Hook: new
+7  1    |* The line is shut
+        |
+8*      |$ fetch -v yard.example/lamp
+9  8    |*   Trying 10.0.0.2:80...
+10 8    |> GET /lamp HTTP/1.1
+11 8 10 |> Host: yard.example
+12 8    |* The line is shut
+""",
+    "frames of threads": """
+1*      |Thread 2 (LWP 71 "crane"):
+2  1    |#0  0x00a1 in lift (hook=0x0) at crane.c:12
+3  1 2  |        ropes = 4
+4  1    |#1  0x00b2 in work (stone=0x1) at yard.c:40
+5  1 4  |No locals.
+        |
+6*      |Thread 1 (LWP 70 "lamp"):
+7  6    |#0  0x00c3 in burn (oil=0x2) at lamp.c:9
+8  6 7  |        wicks = {id = 3}
+9  6 7  |        colour = <optimized out>
+""",
+    "tests with their logs": """
+1*      |Running yard.CraneTest
+2  1    |10:20:30.762 [main] WARN yard.Crane - hook 9 is old
+3  1    |10:20:31.114 [main] INFO yard.Crane - lifted 12 stones
+4  1    |yard.CraneTest.lift <<< FAILED
+5  1 4  |org.yard.HookError: expected: <3> but was: <4>
+6  1 4 5|	at yard.Crane.lift(Crane.java:44)
+        |
+7*      |Running yard.LampTest
+8  7    |10:20:33.001 [main] WARN yard.Lamp - no oil
+""",
+    "sums below the tests of a task": """
+1*      |> Task :crane:test FAILED
+        |
+2  1    |CraneTest > lifts() FAILED
+3  1 2  |    yard.HookError: 3 of 4
+        |
+4  1    |12 tests completed, 1 failed
+        |
+5*      |> Task :lamp:test FAILED
+        |
+6  5    |LampTest > burns() FAILED
+7  5 6  |    yard.OilError: none
+        |
+8  5    |88 tests completed, 9 failed
+""",
+    "excerpts of a compiler": """
+1       |error[E01]: no such rope
+2  1    | --> yard/crane.rs:40:9
+3       |   |
+4  1 2  |40 |     let rope = find(7);
+5  1 2 4|   |         ^^^^ not found
+6       |   |
+7  1    |note: a rope is made here
+8  1 7  | --> yard/rope.rs:12:1
+9       |   |
+10 1 7 8|12 | pub fn make() {
+        |
+11      |error[E02]: no such lamp
+12 11   | --> yard/lamp.rs:9:1
+""",
+    "sections of a disassembly": """
+1*      |Part of section .init:
+        |
+2* 1    |1000 <start>:
+3  1 2  |  sub  $8,%rsp
+4  1 2  |  ret
+        |
+5* 1    |1010 <stop>:
+6  1 5  |  ret
+        |
+7*      |Part of section .text:
+        |
+8* 7    |1139 <lift>:
+9  7 8  |  push %rbp
+        |
+10* 7   |1160 <burn>:
+11 7 10 |  pop  %rbp
+""",
+    "ports with their scripts": """
+1*      |PORT     STATE SERVICE VERSION
+2  1    |22/tcp   open  ssh     9.1
+3  1 2  || hostkey:
+4  1 2 3||_  1024 8a:ce
+5  1    |80/tcp   open  http    1.18
+        |
+6*      |Scripts of the host:
+7  6    || discovery:
+8  6 7  ||   Name: crane
+9  6 7  ||_  Time: 10:23
+""",
+    "titles centred above tables": """
+1       |                Table "crane"
+2* 1    |  Column  |  Type   | Default
+        |----------+---------+---------
+3  1 2  | hook     | text    | new
+4  1 2  | ropes    | integer | 4
+5* 1    |Indexes:
+6  1 5  |    "crane_key" on hook
+        |
+7       |                Table "lamp"
+8* 7    |  Column  |  Type   | Default
+        |----------+---------+---------
+9  7 8  | colour   | text    | red
+10 7 8  | wicks    | integer | 1
+""",
+    "blocks that are closed": """
+1* 9    |yard crane
+2  1 9  |  lifts forty
+3* 1 6 9|  hook new
+4  1 3 6 9|    rope hemp
+5  1 3 6 9|    length short
+6* 1 3 9|  end
+7  1 9  |  lamp red
+        |
+8  1 9  |  oil none
+9* 1    |end
 """,
     "wikitext": """
 1*       |== Cranes ==

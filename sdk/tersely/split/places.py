@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.lines import Lines
@@ -28,7 +29,10 @@ _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MOST_STYLES = 5
-_BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
+_BRANCH = re.compile(
+    r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
+)
+"""The branches of a tree before a leaf, or the gutter of an excerpt, with the number of its line."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _TIME = re.compile(r"\s*[\[(]?\d")
 
@@ -81,6 +85,8 @@ class Head:
     """Whether it is the name of a command's option, or the first line of a record inside another one."""
     line: str = ""
     """The first line of a heading."""
+    begin: int = 0
+    """The first unit of the block around its body: `if` before `else`."""
 
 
 @dataclass(slots=True)
@@ -112,15 +118,13 @@ class State:
     condition: Head | None = None
     """The earlier line that the line being read continues, as `else` continues `if`."""
     step: Head | None = None
-    """The line that begins a step in the log of GitHub Actions or Azure Pipelines."""
-    section: Head | None = None
-    """The first line of a record that lasts until the next `---`."""
+    """The line that begins a step of a job, or one of several records, which lasts until the next one."""
 
     def start_section(self) -> None:
         """Forget all heads but headings, BEGIN lines and the sender."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
-        self.quote = self.label = self.entry = self.separator = self.section = self.step = None
+        self.quote = self.label = self.entry = self.separator = self.step = None
 
     def end_headings(self, rule: str) -> None:
         """Forget headings such as `---< a >---`, and those below them, if `rule` ends one of them.
@@ -150,7 +154,6 @@ class State:
             self.label,
             self.entry,
             self.separator,
-            self.section,
             self.step,
         )
         parents = [head for head in self.parents if head.indent < indent]
@@ -174,13 +177,17 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
     is_dialogue = {run for run, count in spoken.items() if count >= 2}
     if sum(spoken.values()) >= 3:
         is_dialogue |= spoken.keys()
+    indents = [_find_indent(lines, block) for block in blocks]
+    for number, (block, below) in enumerate(pairwise(blocks)):
+        if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
+            indents[number] = 0  # a title centred above a table
     return [
         Place(
             block,
             units,
             run,
             number == 0 or runs[number - 1] != run,
-            _find_indent(lines, block),
+            indents[number],
             line := _strip_prefix(lines.texts[block.first], block),
             block.kind in ("line", "sentence", "list_item"),
             run in is_dialogue and not block.prefix and SPEAKER.match(line) is not None,
@@ -205,9 +212,11 @@ def _strip_prefix(line: str, block: Block) -> str:
 def _find_indent(lines: Lines, block: Block) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
     line = lines.texts[block.first]
-    if block.kind != "table" and (branch := _BRANCH.match(line)):
+    if block.kind in ("heading", "table"):
+        return lines.indent(block.first)
+    if branch := _BRANCH.match(line):
         return len(branch[0])
-    if block.kind != "heading" and (stars := _STARS.match(line)):
+    if stars := _STARS.match(line):
         return len(stars[1]) - 1
     return lines.indent(block.first)
 
@@ -228,6 +237,8 @@ class Depths:
     def find(self, text: str) -> int:
         """Return the depth of a heading, from its hashes, its number, or its sign."""
         text = text.strip()
+        if text[0] == "|":
+            return _TITLE + len(text) - len(text.lstrip("|"))
         if hashes := _HASHES.match(text):
             return len(hashes[1])
         if signed := _SIGNED.fullmatch(text):

@@ -85,6 +85,8 @@ _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
 _UNFINISHED = re.compile(r"\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which)$")
 """A word that ends no sentence."""
+_COUNTS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]")
+"""How many there are of each kind. It is no title."""
 _LONGEST_TITLE, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
 _OPENING = "\"'“‘«([*_`"
@@ -256,6 +258,7 @@ def _find_line_kind(lines: Lines, index: int) -> Kind:
         or lines.indent(index) > _MOST_INDENT
         or line.rstrip("\"'”’)]*_").endswith((*_STOPS, ",", ";"))
         or not _is_wordy(line)
+        or _COUNTS.match(line)
     ):
         return "line"
     is_alone = (

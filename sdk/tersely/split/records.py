@@ -27,13 +27,14 @@ class Records:
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
-        self._starts = Counter(_first_word(place) for place in places if place.starts_run)
+        self._starts = Counter(first_word(place) for place in places if place.starts_run)
         """The first words of runs: records of one kind begin alike."""
         labelled, total = Counter[int](), Counter[int]()
         indents = dict[int, int]()
         for place in places:
-            # Lines that are indented more continue the value above them.
-            if place.is_text and place.indent <= indents.setdefault(place.run, place.indent):
+            # Lines that are indented more continue the value above them. A gutter counts as an indent.
+            is_flush = place.indent <= indents.setdefault(place.run, place.indent)
+            if place.is_text and (is_flush or not place.line[:1].isspace()):
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and LABEL.match(place.line) is not None
         self._records = {
@@ -62,10 +63,10 @@ class Records:
         if self._places[-1].run == 0 or OPTION.match(place.line):
             return False
         if place.block.kind == "sentence" and below.block.kind == "line":
-            return self._starts[_first_word(place)] > 1
+            return self._starts[first_word(place)] > 1
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False
-        words = [_first_word(place), _first_word(below)]
+        words = [first_word(place), first_word(below)]
         return _shape(place.line) != _shape(below.line) or (
             self._starts[words[0]] > 1 and words[0] != words[1]
         )
@@ -88,5 +89,5 @@ def _shape(line: str) -> str:
     return word[:3]
 
 
-def _first_word(place: Place) -> str:
+def first_word(place: Place) -> str:
     return (place.line.split(maxsplit=1) or [""])[0]

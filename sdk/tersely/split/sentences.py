@@ -46,7 +46,7 @@ from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA
-from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
+from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE, TITLE
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
@@ -70,6 +70,7 @@ _FORMATS = (
     SETTINGS,
     DIFF,
     CONTEXT_DIFF,
+    TITLE,
     TABLE,
     RULED_TABLE,
     RECORDS,

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+from tersely.split.lines import FRAME
 from tersely.split.places import Head, Place, is_rule
-from tersely.split.records import LABEL, OPTION
+from tersely.split.records import LABEL, OPTION, first_word
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
+_CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
+_STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
 
 class Surroundings:
-    """Decides what a line is by the lines around it.
-
-    Attributes:
-        first_fields: the indices of the first lines of records between lines such as `---`; empty without
-            such records.
-    """
+    """Decides what a line is by the lines around it."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
         self._first_lines = {place.run: place.line for place in reversed(places)}
-        self.first_fields = _find_first_fields(places)
+        titles = {number: first_word(places[number]) for number in self._find_titles()}
+        counts = Counter(word for word, _ in {(word, places[at].line) for at, word in titles.items()})
+        # Other lines between the entries of a log go on with the entry above them.
+        first = {
+            word
+            for at, word in titles.items()
+            if places[at].starts_run or places[at - 1].block.kind == "heading"
+        }
+        self._titles = {at for at, word in titles.items() if counts[word] > 1 and word in first}
+        self._titles |= _find_first_fields(places)
 
     def is_option(self, number: int, place: Place) -> bool:
         """Return whether a line begins with the name of an option, and does not continue the text above
@@ -36,14 +45,40 @@ class Surroundings:
     def is_inner_record(self, number: int, place: Place) -> bool:
         """Return whether an indented line begins a record, although the line below has the same indent.
 
-        Such a line has two spaces after its first word, as the first line of its run does (`NAME  VERSION` in
-        `npm audit`). The line below it does not.
+        A frame of a stack is such a line. So is a line with two spaces after its first word, as the first
+        line of its run has (`NAME  VERSION` in `npm audit`), if the line below it does not have them.
         """
+        if FRAME.match(place.line):
+            return True
         if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
             return False
         below = self.find_below(number)
         is_near = below is not None and below.run == place.run and below.indent == place.indent
         return is_near and below is not None and not _GAPPED.match(below.line)
+
+    def is_cause(self, number: int, place: Place) -> bool:
+        """Return whether a line with an exception explains the line above it."""
+        above = self._places[number - 1] if number else place
+        is_near = above.run == place.run and above.indent == place.indent and above.block.kind != "log"
+        return number > 0 and is_near and _CAUSE.match(place.line) is not None
+
+    def starts_step(self, number: int, place: Place) -> bool:
+        """Return whether a line heads all lines down to the next such line.
+
+        Such a line is a step of a job, a prompt above the output of a command, or one of several titles that
+        begin alike.
+        """
+        below = self.find_below(number)
+        is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
+        return number in self._titles or (is_above and _STEP.match(place.line) is not None)
+
+    def _find_titles(self) -> Iterator[int]:
+        """Yield the indices of lines that may be titles: alone with a colon, or above entries of a log."""
+        for number, (place, below) in enumerate(pairwise(self._places)):
+            is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
+            is_caption = below.run == place.run and below.block.kind == "log"
+            if place.block.kind == "line" and (is_alone or is_caption):
+                yield number
 
     def goes_on(self, place: Place, label: Head) -> bool:
         """Return whether a block continues the value of `label`, a line above it with a name and a value."""

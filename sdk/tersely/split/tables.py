@@ -16,6 +16,8 @@ _DELIMITER_ROW = re.compile(
 )
 _GRID_LINE = re.compile(r"\s*(?:\+[-=+:]{2,}|[\u2500\u2501\u250c\u250f\u2552-\u2554\u256d])")
 _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
+_TITLE = re.compile(r"[ \t]*(\|++)(?=[^|\n]*\w)[^|\n]*+\1[ \t]*\n[ \t]*\|*\+-[-+|]*[ \t]*$", re.MULTILINE)
+"""The title of a box in a table of AWS: the more bars, the deeper."""
 _PIPED_ROW = re.compile(r"\s*\|.*\|\s*$")
 _REST_BORDER = re.compile(r"\s*={2,}(?: +={2,})+\s*$")
 _RULER = re.compile(r"[ \t]*(?:\+\+\+-=[-=]+|-{2,}(?:[ \t]+-{2,})+)[ \t]*$", re.MULTILINE)
@@ -40,6 +42,13 @@ _SAMPLE = 8
 """Rows that show where the cells of a table begin."""
 
 
+def _find_title_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a title in a box and the rule below it. It has fewer bars than its columns."""
+    bars = [line.count("|") for line in lines.texts[index : index + 3 : 2]]
+    is_title = _TITLE.match(lines.text, lines.starts[index]) and (bars[0] > 2 or bars[0] < bars[-1])
+    return index + 2 if is_title else None
+
+
 def _find_table_end(lines: Lines, index: int) -> int | None:
     """Return the index after a table with drawn columns: Markdown, reST, or a grid of characters."""
     texts = lines.texts
@@ -50,7 +59,9 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
         return end + (end < len(lines) and _COUNT.match(texts[end]) is not None)
     for start, row in ((_GRID_LINE, _GRID_ROW), (_PIPED_ROW, _PIPED_ROW)):
         if start.match(first):
-            end = _skip_while(lines, index + 1, lambda line, row=row: row.match(line) is not None)
+            end = index + 1
+            while end < len(lines) and row.match(lines.texts[end]) and not _find_title_end(lines, end):
+                end += 1
             return end if end - index >= 2 else None
     if _REST_BORDER.match(first):
         return _find_simple_end(lines, index)
@@ -125,9 +136,10 @@ def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
 
 
 def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Return whether a row has nothing in its first column, so that it continues the row above."""
+    """Return whether a row continues the row above: its first column is empty, or it follows a gutter."""
     words = _find_words(row)
-    return len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
+    is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
+    return is_deeper or row.lstrip().startswith("|")
 
 
 def _are_names(first: str, below: Sequence[str]) -> bool:
@@ -165,6 +177,7 @@ def _skip_while(lines: Lines, index: int, holds: Callable[[str], bool]) -> int:
     return index
 
 
+TITLE = Format("heading", _TITLE, _find_title_end)
 TABLE = Format(
     "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
 )
@@ -173,7 +186,9 @@ RULED_TABLE = Format(
     re.compile(rf"Desired=[^\n]*+\n|[^\S\n]*+\S[^\n]*+\n{_RULER.pattern}", re.MULTILINE),
     _find_ruled_end,
 )
-COLUMNS = Format("row", re.compile(r"(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end)
+COLUMNS = Format(
+    "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
+)
 RECORDS = Format("row", _RECORD, _find_records_end)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 

