@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from typing import Any
+
+from tersely.user_text import strip_agent_blocks
 
 MAX_READ = 4_000_000
 """Bytes from the end of a transcript in which the message is looked for."""
 _BLOCK = 1 << 16
-_ADDED = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>|</?user_query>", re.DOTALL)
-"""The text that agents add to a user's, and the tags that Cursor puts around it."""
-_COMMAND = re.compile(r"\s*<(?:command|local-command|bash)-")
-"""Start of a message that reports a command of the user, such as /clear."""
 
 
 def find_request(path: object) -> str:
@@ -57,5 +54,4 @@ def _read_user(line: bytes) -> str:
         texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
-    text = _ADDED.sub(" ", "\n".join(text for text in texts if isinstance(text, str))).strip()
-    return "" if _COMMAND.match(text) else text
+    return strip_agent_blocks("\n".join(text for text in texts if isinstance(text, str)))
