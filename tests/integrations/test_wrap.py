@@ -19,7 +19,7 @@ pytest.importorskip("prometheus_client")
 from tersely.cli import main
 from tersely.cli.servers import wrap
 from tersely_ledger import Ledger
-from tersely_proxy.wrapping import ANTHROPIC, GEMINI, OPENAI, REFUSED, USED, _prepare
+from tersely_proxy.wrapping import ANTHROPIC, COPILOT, GEMINI, OPENAI, REFUSED, USED, _prepare
 from tests.integrations.providers import Provider
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.servers import COMMAND, serve_app
@@ -129,9 +129,34 @@ def test_an_agent_that_a_signal_ends_has_the_code_of_a_shell(
 
 
 @pytest.mark.parametrize("agent", REFUSED)
-def test_agents_that_would_not_use_it_are_refused(agent: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_agents_that_would_not_use_it_are_refused(
+    agent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(COPILOT, raising=False)
     assert main(["wrap", agent, "--resume"]) == 2
     assert REFUSED[agent] in capsys.readouterr().err
+
+
+def test_copilot_runs_behind_a_proxy_with_a_provider_of_its_own(provider: Provider, tmp_path: Path) -> None:
+    code = """
+import json, os, urllib.request
+body = json.dumps({"model": "m", "messages": [{"role": "user", "content": QUESTION}]}).encode()
+url = os.environ["COPILOT_PROVIDER_BASE_URL"] + "/chat/completions"
+with urllib.request.urlopen(urllib.request.Request(url, body, {"content-type": "application/json"})) as reply:
+    print(reply.headers["x-tersely-status"])
+"""
+    agent = start(
+        write_script(tmp_path / "copilot", code),
+        environment={**os.environ, COPILOT: f"{provider.url}/v1"},
+    )
+    assert agent.communicate(timeout=60) == ("unchanged\n", "")
+
+
+def test_an_agent_that_goes_around_the_proxy_is_reported(environment: dict[str, str], tmp_path: Path) -> None:
+    agent = start(write_script(tmp_path / "agent", ""), environment=environment)
+    output, errors = agent.communicate(timeout=60)
+    assert (agent.returncode, output) == (0, "")
+    assert "agent sent no request to the proxy" in errors
 
 
 @pytest.mark.parametrize("page", ["docs/server.md", "docs/frameworks.md"])
