@@ -15,6 +15,7 @@ from haystack.tools.tool import Tool
 from tersely import Compressor
 from tersely.adapters import NOTE_KEY, ToolLimits, check_keep
 from tersely.messages import join_query
+from tersely.user_text import find_last_request
 from tersely_agents.agent.tools import find_original
 from tersely_agents.memory.shortening import Shortener
 from tersely_haystack.component import check_model_name
@@ -142,7 +143,7 @@ def _replace_texts(content: Content, texts: Sequence[str]) -> Content:
 
 
 def _find_user_text(messages: Sequence[ChatMessage]) -> str:
-    return next((message.text or "" for message in reversed(messages) if message.is_from("user")), "")
+    return find_last_request(message.text or "" for message in reversed(messages) if message.is_from("user"))
 
 
 def _open_original(id: str, messages: Sequence[ChatMessage], part: int = 1) -> str:  # noqa: A002

@@ -33,7 +33,13 @@ CURSOR_MATCHER = "^MCP:"
 """Tools of Cursor that let a hook replace their output."""
 MAX_REQUEST, MAX_ARGUMENT = 2_000, 200
 """Characters that count of the user's message, and of each argument of the tool."""
-_NUMBERS_NOTE = "Line numbers count only the lines above; read with offset and limit for the file's own; "
+MAX_GREP = 20_000
+"""Characters of a result of Grep that Claude Code shows. It keeps a longer one in a file, and shows its first
+2,000, which is less than what a hook would leave."""
+_NUMBERS_NOTE = (
+    "Line numbers count only the lines above; read again with offset and limit for the file's own, because "
+    "without them it only counts as unchanged; "
+)
 
 
 def answer(request: bytes, shortener: Shortener) -> Json:
@@ -49,7 +55,7 @@ def answer(request: bytes, shortener: Shortener) -> Json:
     if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return {}
     arguments = cast("Json", tool_input)
-    wanted = find_request(fields.get("transcript_path"))[:MAX_REQUEST]
+    wanted = find_request(fields.get("transcript_path"), fields.get("agent_id"))[:MAX_REQUEST]
     if is_protected(tool, arguments, str(fields.get("cwd", "")), wanted):
         return {}
     query, note = _make_query(arguments, wanted), _NUMBERS_NOTE if tool == "Read" else ""
@@ -104,10 +110,31 @@ def _replace_in_search(output: Any, shorten: Shorten) -> Any:
     new = _replace_fields(cast("Json", output), ("content",), shorten)
     names = new.get("filenames")
     if isinstance(names, list) and all(isinstance(name, str) for name in cast("list[object]", names)):
-        text = "\n".join(cast("list[str]", names))
-        short = shorten(text)
-        new["filenames"] = names if short == text else short.split("\n")
+        new["filenames"] = _shorten_names(cast("list[str]", names), shorten)
     return new
+
+
+def _replace_in_matches(output: Any, shorten: Shorten) -> Any:
+    """Replace the result of Grep, unless Claude Code will keep it in a file."""
+
+    def shorten_if_shown(text: str) -> str:
+        return text if len(text) > MAX_GREP else shorten(text)
+
+    return _replace_in_search(output, shorten_if_shown)
+
+
+def _shorten_names(names: list[str], shorten: Shorten) -> list[str]:
+    """Return fewer names of files. Claude Code counts them, so a mark shares its item with a name."""
+    text, known = "\n".join(names), set(names)
+    if (short := shorten(text)) == text:
+        return names
+    items = [""]
+    for line in short.split("\n"):
+        if line in known and known.intersection(items[-1].split("\n")):
+            items.append(line)
+        else:
+            items[-1] = f"{items[-1]}\n{line}".removeprefix("\n")
+    return items
 
 
 def _replace_in_file(output: Any, shorten: Shorten) -> Any:
@@ -159,7 +186,7 @@ def _replace_fields(values: Json, names: tuple[str, ...], shorten: Shorten) -> J
 _REPLACE: Mapping[str, Callable[[Any, Shorten], Any]] = {
     "Bash": _replace_in_shell,
     "PowerShell": _replace_in_shell,
-    "Grep": _replace_in_search,
+    "Grep": _replace_in_matches,
     "Glob": _replace_in_search,
     "Read": _replace_in_file,
     "WebFetch": _replace_in_page,

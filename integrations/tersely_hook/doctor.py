@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import statistics
 import subprocess
 import time
@@ -14,7 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from tersely_hook.client import SWITCH, folder, is_off
-from tersely_hook.settings import AGENTS, REJECTED, find_command, has_plugin, hook_command
+from tersely_hook.records import CHECK_SESSION
+from tersely_hook.settings import (
+    AGENTS,
+    REJECTED,
+    are_hooks_disabled,
+    find_command,
+    has_plugin,
+    hook_command,
+)
 from tersely_hook.store import Originals, originals_folder, shell_command
 
 _CALLS = 20
@@ -34,17 +43,37 @@ def check() -> tuple[dict[str, Any], str | None]:
     facts: dict[str, Any] = states | {agent: f"cannot: {why}" for agent, why in REJECTED.items()}
     if is_off():
         return facts | {"switch": f"off by {SWITCH}={os.environ[SWITCH]}"}, None
+    facts["switch"] = _describe_switch()
+    for agent, command in commands.items():
+        if command and (gone := _find_gone(command)):
+            return facts, f"The hook starts {gone}, which is gone. Run: tersely hook install {agent}"
     command = next((command for command in commands.values() if command), hook_command())
     timed = _time_calls(shlex.split(command))
-    facts |= {"switch": f"on ({SWITCH}=off switches it off)"} | timed | _describe_store()
+    facts |= timed | _describe_store()
     problem = None
-    if "call" not in timed:
+    missing = [name for name in ("python3", "tersely") if plugin and shutil.which(name) is None]
+    if are_hooks_disabled():
+        problem = 'Claude Code runs no hooks, because its settings have "disableAllHooks": true. Remove that.'
+    elif missing and not commands["claude"]:
+        problem = f"The plugin needs {' and '.join(missing)} on the PATH. Add it or run: tersely hook install"
+    elif "call" not in timed:
         problem = (
             f"No result was shortened within {_START_S:g} s. The process says: {_read('log') or 'nothing'}"
         )
     elif not plugin and not any(commands.values()):
         problem = "The hook works, but no agent uses it. Run: tersely hook install"
     return facts, problem
+
+
+def _describe_switch() -> str:
+    mode = os.environ.get(SWITCH)
+    return f"{SWITCH}={mode}; this check runs without it" if mode else f"on ({SWITCH}=off switches it off)"
+
+
+def _find_gone(command: str) -> str | None:
+    """Return a file of a command that no longer exists; None if all do."""
+    files = filter(os.path.isabs, shlex.split(command))
+    return next((file for file in files if not os.path.exists(file)), None)
 
 
 def _time_calls(command: Sequence[str]) -> dict[str, Any]:
@@ -54,6 +83,7 @@ def _time_calls(command: Sequence[str]) -> dict[str, Any]:
     ]
     text = "\n".join([*lines[:200], "12:03:20 ERROR worker 4 timed out", *lines[200:]])
     sample = {
+        "session_id": CHECK_SESSION,
         "hook_event_name": "PostToolUse",
         "tool_name": "Bash",
         "tool_input": {"command": "journalctl", "description": "Find out which worker timed out"},
@@ -76,7 +106,10 @@ def _time_calls(command: Sequence[str]) -> dict[str, Any]:
 def _call(command: Sequence[str], sample: dict[str, Any]) -> tuple[dict[str, Any], float]:
     """Return the hook's answer and the seconds of the call."""
     start = time.perf_counter()
-    done = subprocess.run(command, input=json.dumps(sample).encode(), capture_output=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != SWITCH}
+    done = subprocess.run(
+        command, input=json.dumps(sample).encode(), env=environment, capture_output=True, check=False
+    )
     seconds = time.perf_counter() - start
     with suppress(ValueError):
         return json.loads(done.stdout), seconds

@@ -18,6 +18,8 @@ from tersely_ledger import Entry, Ledger, LedgerSettings, Usage, default_path
 from tersely_ledger.store import open_ledger, record_safely, sum_tools
 from tersely_ledger.usage import read_usage
 
+CHECK_SESSION = "tersely hook doctor"
+"""Session of calls that are only a check, and not recorded."""
 _DEFAULT_SHARE = 0.1
 _lock = threading.Lock()
 
@@ -92,6 +94,8 @@ def make_record(
             shadow=mode.startswith("shadow"),
         )
     except (ValueError, AttributeError, TerselyError):  # not a JSON object, or not a share
+        return None
+    if session == CHECK_SESSION:
         return None
     conversation = ledger.make_id(session)
     entry = Entry(

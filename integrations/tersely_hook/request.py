@@ -8,22 +8,34 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tersely.user_text import strip_agent_blocks
+
 MAX_READ = 4_000_000
 """Bytes from the end of a transcript in which the message is looked for."""
 _BLOCK = 1 << 16
-_ADDED = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>|</?user_query>", re.DOTALL)
-"""The text that agents add to a user's, and the tags that Cursor puts around it."""
-_COMMAND = re.compile(r"\s*<(?:command|local-command|bash)-")
-"""Start of a message that reports a command of the user, such as /clear."""
+_AGENT_ID = re.compile(r"\w{1,64}")
 
 
-def find_request(path: object) -> str:
-    """Return the user's last message in a transcript of Claude Code or Cursor; "" without such a message."""
-    if not isinstance(path, str) or not os.path.isfile(path):
+def find_request(path: object, agent_id: object = None) -> str:
+    """Return the user's last message in a transcript of Claude Code or Cursor; "" without such a message.
+
+    A subagent's request, which the main agent wrote, is in a transcript of its own.
+    """
+    if not isinstance(path, str):
+        return ""
+    if isinstance(agent_id, str) and _AGENT_ID.fullmatch(agent_id):
+        own = os.path.join(path.removesuffix(".jsonl"), "subagents", f"agent-{agent_id}.jsonl")
+        if text := _find_request(own, is_side=True):
+            return text
+    return _find_request(path, is_side=False)
+
+
+def _find_request(path: str, is_side: bool) -> str:
+    if not os.path.isfile(path):
         return ""
     for line in read_backwards(path):
         # Most lines are long tool results, which need not be parsed.
-        if b'"user"' in line and b'"tool_result"' not in line and (text := _read_user(line)):
+        if b'"user"' in line and b'"tool_result"' not in line and (text := _read_user(line, is_side)):
             return text
     return ""
 
@@ -48,14 +60,15 @@ def read_backwards(path: str, most: int | None = MAX_READ) -> Iterator[bytes]:
             yield b"".join(reversed(rest))
 
 
-def _read_user(line: bytes) -> str:
+def _read_user(line: bytes, is_side: bool) -> str:
     try:
         row: Any = json.loads(line)
-        if row.get("isMeta") or row.get("isSidechain") or "user" not in (row.get("type"), row.get("role")):
+        if row.get("isMeta") or bool(row.get("isSidechain")) is not is_side:
+            return ""
+        if "user" not in (row.get("type"), row.get("role")):
             return ""
         content = row["message"]["content"]
         texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
-    text = _ADDED.sub(" ", "\n".join(text for text in texts if isinstance(text, str))).strip()
-    return "" if _COMMAND.match(text) else text
+    return strip_agent_blocks("\n".join(text for text in texts if isinstance(text, str)))

@@ -9,13 +9,14 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tersely import InvalidInputError
 from tersely_hook import client
 from tersely_hook.answers import CURSOR_MATCHER, MATCHER
+from tersely_hook.store import COMMAND
 
 TIMEOUT_S = 5
 Json = dict[str, Any]
@@ -69,10 +70,14 @@ AGENTS = {
 }
 REJECTED = {
     "codex": "Codex rejects a replaced output",
-    "copilot": "Copilot shows a replaced output to the user, and the original to the model",
+    "copilot": "Copilot keeps outputs of more than 20 KB in a file, and few that are smaller would change",
     "gemini": "Gemini CLI reports a replaced output to the model as a blocked tool",
 }
 """Agents whose hooks cannot shorten anything, and why."""
+
+
+PERMISSION = f"Bash({COMMAND}:*)"
+"""Entry of Claude Code's settings that lets it open originals without asking."""
 
 
 def hook_command() -> str:
@@ -128,9 +133,25 @@ def find_command(agent: str) -> str | None:
 
 
 def has_plugin() -> bool:
-    """Return whether Claude Code has the plugin of this repository."""
-    plugins = json.loads(_read(AGENTS["claude"]) or "{}").get("enabledPlugins")
-    return isinstance(plugins, dict) and any(key.startswith("tersely@") and on for key, on in plugins.items())
+    """Return whether Claude Code has the plugin of this repository, for the user or in the current folder."""
+    plugins: Json = {}
+    for settings in _read_claude():
+        if isinstance(given := settings.get("enabledPlugins"), dict):
+            plugins |= given
+    return any(key.startswith("tersely@") and on for key, on in plugins.items())
+
+
+def are_hooks_disabled() -> bool:
+    """Return whether Claude Code runs no hooks in the current folder."""
+    given = [settings["disableAllHooks"] for settings in _read_claude() if "disableAllHooks" in settings]
+    return bool(given) and given[-1] is True
+
+
+def _read_claude() -> Iterator[Json]:
+    """Yield the settings of Claude Code: the user's, then those of the current folder, which win."""
+    files = [_claude_file(), *(Path.cwd() / ".claude" / f"settings{kind}.json" for kind in ("", ".local"))]
+    for path in dict.fromkeys(files):
+        yield json.loads(_read(replace(AGENTS["claude"], file=lambda path=path: path)) or "{}")
 
 
 def _read(agent: Agent) -> str:

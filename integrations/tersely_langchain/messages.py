@@ -21,6 +21,7 @@ from langchain_core.messages import (
 
 from tersely.adapters import NOTE_KEY
 from tersely.messages import join_query
+from tersely.user_text import find_last_request
 from tersely_agents.memory.shortening import Shortener
 
 Json = dict[str, Any]
@@ -64,8 +65,8 @@ def to_text_message(message: BaseMessage) -> Json:
 
 
 def find_user_text(messages: Sequence[AnyMessage]) -> str:
-    """Return the text of the last user message; empty if the user sent none."""
-    return next((m.text for m in reversed(messages) if isinstance(m, HumanMessage)), "")
+    """Return the text of the last user message that has words of the user; empty without one."""
+    return find_last_request(m.text for m in reversed(messages) if isinstance(m, HumanMessage))
 
 
 def find_query(messages: Sequence[AnyMessage], place: int) -> str | None:

@@ -14,6 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 from tersely import Compressor, Document
 from tersely.messages import get_text
 from tersely.runtime.locks import Lock
+from tersely.user_text import find_last_request
 from tersely_agents.experience import ExperienceBank, format_experiences
 from tersely_agents.memory import SMALLEST_LIMIT, AgentMemory, MemoryStore
 from tersely_agents.memory.shortening import Shortener
@@ -148,6 +149,5 @@ def _to_openai(message: ChatMessage) -> dict[str, Any]:
 
 
 def _find_user_text(messages: Sequence[ChatMessage]) -> str:
-    """Return the last text of the user; empty if the user wrote none."""
-    texts = (m.content for m in reversed(messages) if m.role.value == "user" and m.content)
-    return next(texts, "")
+    """Return the last text with words of the user; empty without one."""
+    return find_last_request(m.content or "" for m in reversed(messages) if m.role.value == "user")

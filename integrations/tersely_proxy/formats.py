@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tersely.messages import join_query
+from tersely.user_text import strip_agent_blocks
+from tersely_hook.protected import call_prints_file
 from tersely_proxy.json_strings import Place
 
 CONTEXT = "context"
 """Tool name of blocks of context."""
 _TAGS = ("document_content", "document", CONTEXT)
 """Elements of a user's text that hold context. Only the first of these that occurs counts."""
-
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-"""Text that Claude Code adds to a user's message, and changes later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def read_chat(body: Any) -> Iterator[Block]:
         elif role == "tool":
             name = str(message.get("tool_name") or message.get("name") or "")
             call = calls.get(message.get("tool_call_id")) or calls.get((name,), (name, ""))
-            yield from _results(texts, call[0], join_query(call[1], question))
+            yield from _results(texts, *call, question)
         for call in _list(message, "tool_calls"):
             function = call.get("function")
             if isinstance(function, dict):
@@ -82,12 +82,10 @@ def read_responses(body: Any) -> Iterator[Block]:
         elif kind in _OUTPUTS:
             tool, arguments = calls.get(item.get("call_id", item.get("id")), (_OUTPUTS[kind], ""))
             texts = list(_output_texts(item.get("output"), ("input", number, "output")))
-            yield from _results(texts, tool, join_query(arguments, question))
+            yield from _results(texts, tool, arguments, question)
         elif kind == "mcp_call":
             texts = list(_output_texts(item.get("output"), ("input", number, "output")))
-            yield from _results(
-                texts, str(item.get("name")), join_query(str(item.get("arguments")), question)
-            )
+            yield from _results(texts, str(item.get("name")), str(item.get("arguments")), question)
 
 
 def read_messages(body: Any) -> Iterator[Block]:
@@ -108,9 +106,9 @@ def read_messages(body: Any) -> Iterator[Block]:
             elif kind == "tool_result" and not block.get("is_error"):
                 tool, arguments = calls.get(block.get("tool_use_id"), ("", ""))
                 results = _texts(block.get("content"), (*here, "content"), "text")
-                yield from _results(results, tool, join_query(arguments, before or question))
+                yield from _results(results, tool, arguments, before or question)
             elif kind in ("document", "search_result"):
-                yield from _results(_source_texts(block, here), CONTEXT, question or None)
+                yield from _results(_source_texts(block, here), CONTEXT, "", question)
 
 
 def read_batch(body: Any) -> Iterator[Block]:
@@ -133,10 +131,7 @@ def read_converse(body: Any) -> Iterator[Block]:
     for number, message in enumerate(_list(body, "messages")):
         before = question
         if message.get("role") == "user":
-            question = (
-                " ".join(str(part["text"]) for part in _list(message, "content") if "text" in part)
-                or question
-            )
+            question = _question(_plain_texts(message, (), "content")) or question
         for position, block in enumerate(_list(message, "content")):
             use, result = block.get("toolUse"), block.get("toolResult")
             if isinstance(use, dict):
@@ -145,7 +140,7 @@ def read_converse(body: Any) -> Iterator[Block]:
                 tool, arguments = calls.get(result.get("toolUseId"), ("", ""))
                 place = ("messages", number, "content", position, "toolResult", "content")
                 texts = _plain_texts(result, place, "content")
-                yield from _results(texts, tool, join_query(arguments, before or question))
+                yield from _results(texts, tool, arguments, before or question)
 
 
 def read_gemini(body: Any) -> Iterator[Block]:
@@ -155,18 +150,20 @@ def read_gemini(body: Any) -> Iterator[Block]:
     for number, message in enumerate(_list(body, "contents")):
         before = question
         if message.get("role", "user") == "user":
-            texts = _plain_texts(message, (), "parts")
-            question = " ".join(text for _, text in texts) or question
+            question = _question(_plain_texts(message, (), "parts")) or question
         for position, part in enumerate(_list(message, "parts")):
             call, result = part.get("functionCall"), part.get("functionResponse")
             if isinstance(call, dict):
                 calls[call.get("id"), call.get("name")] = _write(call.get("args"))
             elif isinstance(result, dict) and isinstance(result.get("response"), dict):
                 place = ("contents", number, "parts", position, "functionResponse", "response")
-                query = join_query(calls.get((result.get("id"), result.get("name")), ""), before or question)
-                for key, text in result["response"].items():
-                    if isinstance(text, str) and key != "error":
-                        yield Block((*place, key), text, 0, str(result.get("name")), query)
+                arguments = calls.get((result.get("id"), result.get("name")), "")
+                texts = [
+                    ((*place, key), text)
+                    for key, text in result["response"].items()
+                    if isinstance(text, str) and key != "error"
+                ]
+                yield from _results(texts, str(result.get("name")), arguments, before or question)
 
 
 def read_gemini_count(body: Any) -> Iterator[Block]:
@@ -178,19 +175,24 @@ def read_gemini_count(body: Any) -> Iterator[Block]:
 
 
 def find_opening(body: Any) -> str:
-    """Return the user's first message, which stays the same in all requests of a conversation.
+    """Return the user's first words, which stay the same in all requests of a conversation.
 
-    It is empty for a request that only continues what the server knows, and for a batch.
+    Codex also gives each conversation a key for the cache, which comes before them. Empty for a request that
+    only continues what the server knows, and for a batch.
     """
     given = body if isinstance(body, dict) else {}
     if given.get("previous_response_id") or given.get("conversation"):
         return ""
+    key = given.get("prompt_cache_key")
+    start = f"{key}\n" if isinstance(key, str) and key else ""
     if isinstance(given.get("input"), str):
-        return given["input"]
+        return start + given["input"]
+    kind = "text" if "messages" in given else "input_text"
     for message in (*_list(given, "messages"), *_list(given, "input")):
         if message.get("role") == "user":
-            content, kind = message.get("content"), "text" if "messages" in given else "input_text"
-            return _REMINDER.sub("", "\n".join(text for _, text in _texts(content, (), kind))).strip()
+            texts = (text for _, text in _texts(message.get("content"), (), kind))
+            if words := strip_agent_blocks("\n".join(texts)):
+                return start + words
     return ""
 
 
@@ -274,12 +276,17 @@ def _output_texts(output: Any, place: Place) -> Texts:
 def _read_commands(action: Any) -> str:
     """Return what a call tells a shell to run."""
     given = action if isinstance(action, dict) else {}
-    commands = given.get("commands", given.get("command"))
-    return " ".join(map(str, commands)) if isinstance(commands, list) else str(commands or "")
+    if isinstance(commands := given.get("commands"), list):
+        return "\n".join(map(str, commands))
+    words = given.get("command")
+    return shlex.join(map(str, words)) if isinstance(words, list) else str(words or "")
 
 
-def _results(texts: Texts | list[tuple[Place, str]], tool: str, query: str | None) -> Iterator[Block]:
-    return (Block(place, text, 0, tool, query) for place, text in texts)
+def _results(texts: Iterable[tuple[Place, str]], tool: str, arguments: str, question: str) -> Iterator[Block]:
+    """Yield the texts of a tool's result, unless they are a file that the agent may edit."""
+    if not call_prints_file(arguments, question):
+        query = join_query(arguments, question)
+        yield from (Block(place, text, 0, tool, query) for place, text in texts)
 
 
 def _contexts(texts: Sequence[tuple[Place, str]], query: str) -> Iterator[Block]:
@@ -290,7 +297,7 @@ def _contexts(texts: Sequence[tuple[Place, str]], query: str) -> Iterator[Block]
 
 
 def _question(texts: Sequence[tuple[Place, str]]) -> str:
-    """Return a user's texts without their blocks of context."""
+    """Return a user's texts without blocks of context, and without those that a coding agent has added."""
     parts: list[str] = []
     for _, text in texts:
         end = 0
@@ -298,7 +305,7 @@ def _question(texts: Sequence[tuple[Place, str]]) -> str:
             parts.append(text[end : outer.start])
             end = outer.stop
         parts.append(text[end:])
-    return " ".join(part.strip() for part in parts if part.strip())
+    return " ".join(filter(None, map(strip_agent_blocks, parts)))
 
 
 def _find_contexts(text: str) -> list[tuple[slice, slice]]:

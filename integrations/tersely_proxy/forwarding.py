@@ -149,6 +149,10 @@ class Forwarder:
             refusal = answer(400, "The path has a # or a part that is .. , which no path of a chat API has.")
             await refusal(scope, receive, send)
             return
+        if request.headers.get("upgrade", "").lower() == "websocket":  # Codex then uses HTTP at once
+            refusal = answer(426, "The proxy has no WebSockets. Use HTTP.", {"upgrade": "HTTP/1.1"})
+            await refusal(scope, receive, send)
+            return
         headers = [pair for pair in scope["headers"] if pair[0] not in _PROXY_HEADERS]
         try:
             prepared = await self._prepare(request)

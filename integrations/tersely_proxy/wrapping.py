@@ -29,7 +29,10 @@ UPSTREAMS = {
     GEMINI: "https://generativelanguage.googleapis.com",
 }
 """Variables with the base URL of an API. The proxy calls the server given here if its variable is not set."""
+COPILOT = "COPILOT_PROVIDER_BASE_URL"
+"""Variable with the base URL of a provider that Copilot uses in place of GitHub."""
 USED = {
+    "copilot": (COPILOT,),
     "claude": (ANTHROPIC,),
     "codex": (OPENAI,),
     "gemini": (GEMINI,),
@@ -37,9 +40,9 @@ USED = {
 """Agents that use only some of them."""
 REFUSED = {
     "cursor-agent": "Cursor's agent sends its requests to Cursor",
-    "copilot": "Copilot sends its requests to GitHub",
+    "copilot": f"Copilot sends its requests to GitHub, unless {COPILOT} is set",
 }
-"""Agents whose requests would not become shorter, and why."""
+"""Agents whose requests would not become shorter, unless one of their variables in `USED` is set, and why."""
 
 _HOST = "127.0.0.1"
 _START_S, _STOP_S = 30.0, 5.0
@@ -59,19 +62,23 @@ def wrap(
     or would not use the proxy.
     """
     agent = os.path.basename(command[0])
-    if agent in REFUSED:
+    if agent in REFUSED and not any(os.environ.get(name) for name in USED.get(agent, ())):
         raise InvalidInputError(f"{REFUSED[agent]}, so nothing would become shorter. Start it without wrap.")
     if shutil.which(command[0]) is None:
         raise InvalidInputError(f"There is no command {command[0]}. Install it, or pass its path.")
     names = USED.get(agent, tuple(UPSTREAMS))
     servers = {name: upstream or os.environ.get(name) or UPSTREAMS[name] for name in names}
+    apps = {
+        server: _Watched(build_app(compressor, make_settings(server)))
+        for server in dict.fromkeys(servers.values())
+    }
     with ExitStack() as stack:
-        urls = {
-            server: stack.enter_context(_serve(build_app(compressor, make_settings(server))))
-            for server in dict.fromkeys(servers.values())
-        }
+        urls = {server: stack.enter_context(_serve(app)) for server, app in apps.items()}
         started = _prepare(agent, command, {name: urls[server] for name, server in servers.items()})
-        return _run(*started)
+        code = _run(*started)
+    if code == 0 and not any(app.is_used for app in apps.values()):
+        print(f"tersely: {agent} sent no request to the proxy, so nothing became shorter.", file=sys.stderr)
+    return code
 
 
 def _prepare(agent: str, command: Sequence[str], urls: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -119,6 +126,17 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
         for number, handler in before.items():
             signal.signal(number, handler)
     return 128 - code if code < 0 else code
+
+
+class _Watched:
+    """An ASGI application that remembers whether it got a request."""
+
+    def __init__(self, app: Any) -> None:
+        self._app, self.is_used = app, False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.is_used = self.is_used or scope["type"] == "http"
+        await self._app(scope, receive, send)
 
 
 @contextmanager

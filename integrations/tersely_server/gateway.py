@@ -16,6 +16,8 @@ from typing import Any
 from tersely import Compression, Compressor
 from tersely.adapters import EDIT_TOOLS, ToolLimits
 from tersely.messages import join_query
+from tersely.user_text import strip_agent_blocks
+from tersely_hook.protected import call_prints_file
 from tersely_http.recent import Recent
 from tersely_ledger import Entry, Ledger
 from tersely_ledger.store import SHADOW, SHORTENED, record_safely, sum_tools
@@ -130,17 +132,19 @@ class Gateway:
 
 
 def _find_results(messages: Sequence[Message]) -> Iterator[tuple[int, str, str | None]]:
-    """Yield position, tool and query of each tool result."""
+    """Yield position, tool and query of each tool result that is not a file which the agent may edit."""
     question = ""
     calls: dict[Any, tuple[str, str]] = {}
     for position, message in enumerate(messages):
         role = message.get("role")
         if role == "user":
-            question = " ".join(holder[key] for holder, key in _find_texts(message)).strip() or question
+            text = " ".join(holder[key] for holder, key in _find_texts(message))
+            question = strip_agent_blocks(text) or question
         elif role in ("tool", "function"):
             name = str(message.get("name") or "")
             tool, arguments = calls.get(message.get("tool_call_id"), (name, ""))
-            yield position, tool, join_query(arguments, question)
+            if not call_prints_file(arguments, question):
+                yield position, tool, join_query(arguments, question)
         calls_made = message.get("tool_calls")
         for call in calls_made if isinstance(calls_made, list) else ():
             function = call.get("function") if isinstance(call, dict) else None

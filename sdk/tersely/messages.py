@@ -17,6 +17,7 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import check_query, show_value
 from tersely.options import CompressionOptions
 from tersely.types import Compression
+from tersely.user_text import find_last_request
 
 Message = Mapping[str, Any]
 
@@ -330,7 +331,5 @@ def _check_messages(messages: object) -> list[Json]:
 
 
 def _find_last_question(messages: Sequence[Json]) -> str | None:
-    for message in reversed(messages):
-        if message["role"] == "user" and get_text(message).strip():
-            return get_text(message)
-    return None
+    texts = (get_text(message) for message in reversed(messages) if message["role"] == "user")
+    return find_last_request(texts) or None

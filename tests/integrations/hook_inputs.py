@@ -18,6 +18,8 @@ LOG = "\n".join(
     for at in range(400)
 )
 """About 20 KB; one line answers `REQUEST`."""
+MATCHES = "\n".join(LOG.split("\n")[:350])
+"""Short enough that Claude Code shows it."""
 REQUEST = "Why did a login request time out?"
 NAMES = [f"src/package_{at % 7}/module_with_a_long_name_{at:03d}.py" for at in range(300)]
 PROSE = "\n".join(
@@ -44,7 +46,7 @@ OUTPUTS: dict[str, tuple[str, Json, Any]] = {
             "-n": True,
             "head_limit": 0,
         },
-        {"mode": "content", "numFiles": 0, "filenames": [], "content": LOG, "numLines": 400},
+        {"mode": "content", "numFiles": 0, "filenames": [], "content": MATCHES, "numLines": 350},
     ),
     "Grep, files": (
         "Grep",
@@ -136,6 +138,7 @@ def make_input(name: str, **changes: Any) -> Json:
         "cwd": "/home/dev/app",
         "prompt_id": "bb68a532-f5a4-47a7-a52f-01e06cd4ba3d",
         "permission_mode": "default",
+        "effort": {"level": "high"},
         "hook_event_name": "PostToolUse",
         "tool_name": tool,
         "tool_input": tool_input,
@@ -143,6 +146,21 @@ def make_input(name: str, **changes: Any) -> Json:
         "tool_use_id": "toolu_01",
         "duration_ms": 43,
     } | changes
+
+
+PERSISTED: Json = OUTPUTS["Bash"][2] | {
+    "persistedOutputPath": "/home/dev/.claude/projects/app/1d6c/tool-results/b1.txt",
+    "persistedOutputSize": 46_622,
+}
+"""Output of Bash that Claude Code keeps in a file."""
+UNCHANGED_FILE: Json = {"type": "file_unchanged", "file": {"filePath": "/home/dev/app/worker.log"}}
+"""Output of a second Read of the same file."""
+
+
+def make_failure() -> Json:
+    """Return an input for a command that failed."""
+    values = make_input("Bash", hook_event_name="PostToolUseFailure", error=f"Exit code 3\n{LOG}")
+    return {key: value for key, value in values.items() if key != "tool_response"} | {"is_interrupt": False}
 
 
 def make_cursor_input(tool: str, output: Any) -> Json:

@@ -19,16 +19,19 @@ from tersely_agents.memory.store import original_id
 from tersely_hook import store
 from tersely_hook.answers import MATCHER, Json
 from tersely_hook.daemon import make_reply
-from tersely_hook.request import find_request
 from tersely_hook.shortening import KEEP, TextShortener
 from tersely_hook.store import Originals
 from tests.integrations.hook_inputs import (
     LOG,
+    NAMES,
     OUTPUTS,
+    PERSISTED,
     PROSE,
     REQUEST,
+    UNCHANGED_FILE,
     cut_texts,
     make_cursor_input,
+    make_failure,
     make_input,
     make_transcript,
     say,
@@ -123,15 +126,29 @@ def test_other_tools_are_left_alone(tool: str, shortener: TextShortener) -> None
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("name", "response"),
     [
-        {"isImage": True},
-        {"persistedOutputPath": "/home/dev/out.txt"},
+        ("Bash", OUTPUTS["Bash"][2] | {"isImage": True}),
+        ("Bash", PERSISTED),
+        ("Grep, lines", OUTPUTS["Grep, lines"][2] | {"content": LOG + LOG}),
+        ("Grep, files", OUTPUTS["Grep, files"][2] | {"filenames": NAMES + NAMES}),
+        ("Read", UNCHANGED_FILE),
     ],
 )
-def test_images_and_outputs_in_files_stay(changes: Json, shortener: TextShortener) -> None:
-    response = OUTPUTS["Bash"][2] | changes
-    assert ask(shortener, make_input("Bash", tool_response=response)) == {}
+def test_images_and_outputs_in_files_stay(name: str, response: Json, shortener: TextShortener) -> None:
+    assert ask(shortener, make_input(name, tool_response=response)) == {}
+
+
+def test_failures_stay(shortener: TextShortener) -> None:
+    assert ask(shortener, make_failure()) == {}
+
+
+def test_marks_are_not_counted_as_files(shortener: TextShortener) -> None:
+    reply = ask(shortener, make_input("Glob"))
+    names = reply["hookSpecificOutput"]["updatedToolOutput"]["filenames"]
+    assert len(set(NAMES).intersection("\n".join(names).split("\n"))) == len(names)
+    assert names[0].startswith("[shortened from ")
+    assert names[-1].endswith("prints the whole text]")
 
 
 def test_structured_replies_of_mcp_tools_stay(shortener: TextShortener) -> None:
@@ -207,41 +224,6 @@ def test_an_original_that_cannot_be_kept_is_not_shortened(
 
     monkeypatch.setattr(Originals, "keep", fail)
     assert ask(shortener, make_input("Bash")) == {}
-
-
-def test_the_request_is_the_last_message_of_the_user(tmp_path: Path) -> None:
-    path = tmp_path / "transcript.jsonl"
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x" * 300_000}
-    path.write_text(
-        make_transcript(
-            say("Fix the login."),
-            say("Now find the timeout.<system-reminder>Be nice.</system-reminder>"),
-            {
-                "type": "assistant",
-                "message": {"role": "assistant", "content": [{"type": "text", "text": "user"}]},
-            },
-            {"type": "user", "message": {"role": "user", "content": [result]}},
-            say("<command-name>/clear</command-name>"),
-            say("From a subagent", isSidechain=True),
-            say("Added by the agent", isMeta=True),
-        )
-        + "not JSON"
-    )
-    assert find_request(str(path)) == "Now find the timeout."
-
-
-def test_the_request_of_cursor_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "transcript.jsonl"
-    text = "<user_query>\nFind the timeout.\n</user_query>"
-    path.write_text(
-        make_transcript({"role": "user", "message": {"content": [{"type": "text", "text": text}]}})
-    )
-    assert find_request(str(path)) == "Find the timeout."
-
-
-@pytest.mark.parametrize("path", [None, 7, "", "/nowhere", "/", "\0"])
-def test_without_a_transcript_there_is_no_request(path: object) -> None:
-    assert find_request(path) == ""
 
 
 def test_originals_are_private_and_limited(

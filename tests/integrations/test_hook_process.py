@@ -23,9 +23,9 @@ from tersely.cli import main
 from tersely_hook import client, settings
 from tersely_hook.answers import MATCHER
 from tersely_hook.client import START_S, SWITCH
+from tests.integrations.hook_home import ROOT, find_daemon, open_home
 from tests.integrations.hook_inputs import LOG, make_input
 
-ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "integrations" / "tersely_hook"
 CLIENT = [sys.executable, "-I", "-S", client.__file__]
 DAEMON = [sys.executable, "-m", "tersely_hook"]
@@ -38,32 +38,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs Unix sock
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Yield the hook's folder, in a home of its own; end a daemon that was started."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "s"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(ROOT / name) for name in ("sdk", "integrations")))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    monkeypatch.delenv(SWITCH, raising=False)
-    folder = Path(client.folder())
-    yield folder
-    log = folder / "log"
-    end = time.monotonic() + 5.0
-    while log.exists() and not log.read_text() and not find_daemon(folder) and time.monotonic() < end:
-        time.sleep(0.05)  # it was started, and may not serve yet
-    if process := find_daemon(folder):
-        os.kill(process, signal.SIGKILL)
-
-
-def find_daemon(folder: Path) -> int | None:
-    lock = folder / "lock"
-    text = lock.read_text().strip() if lock.exists() else ""
-    if not text:
-        return None
-    try:
-        os.kill(int(text), 0)
-    except ProcessLookupError:
-        return None
-    return int(text)
+    yield from open_home(tmp_path, monkeypatch)
 
 
 def call(payload: Any = None, start: list[str] | None = None, **variables: str) -> dict[str, Any]:
@@ -311,37 +286,3 @@ def test_an_agent_that_takes_no_replaced_output_is_refused(
     error = capsys.readouterr().err
     assert ("nothing would be saved" in error) is (agent in settings.REJECTED)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_doctor_calls_the_installed_hook(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["hook", "doctor", "--json"]) == 3
-    assert "tersely hook install" in capsys.readouterr().err
-    assert main(["hook", "install"]) == 0
-    capsys.readouterr()
-    assert main(["hook", "doctor", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["claude"] == settings.AGENTS["claude"].tools
-    assert facts["cursor"] == "not installed"
-    assert facts["codex"] == "cannot: Codex rejects a replaced output"
-    assert "ms, median of 20;" in facts["call"]
-    assert facts["process"].endswith("MB of RAM")
-    assert facts["originals"].startswith("1, ")
-
-
-def test_doctor_says_that_it_is_off(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], state: Path
-) -> None:
-    monkeypatch.setenv(SWITCH, "off")
-    assert main(["hook", "doctor"]) == 0
-    assert f"off by {SWITCH}=off" in capsys.readouterr().out
-    assert not state.exists()
-
-
-def test_doctor_says_why_the_daemon_does_not_start(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "tersely.py").write_text("import a_library_that_is_missing\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr("tersely_hook.doctor._START_S", 3.0)
-    assert main(["hook", "doctor"]) == 3
-    assert "No module named 'a_library_that_is_missing'" in capsys.readouterr().err

@@ -100,7 +100,7 @@ def test_results_and_contexts_are_found_with_their_query(read: Any, body: Any, p
 def test_outputs_of_shells_and_servers_are_results() -> None:
     items = [
         {"role": "user", "content": KEY_QUESTION},
-        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls", "cat a"]}},
+        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls", "ps a"]}},
         {"type": "shell_call_output", "call_id": "c1", "output": [{"stdout": "Out.", "stderr": "Err."}]},
         {"type": "local_shell_call", "id": "l1", "call_id": "c2", "action": {"command": ["ls", "-l"]}},
         {"type": "local_shell_call_output", "id": "l1", "output": "A list."},
@@ -109,8 +109,8 @@ def test_outputs_of_shells_and_servers_are_results() -> None:
     ]
     blocks = list(read_responses({"input": items}))
     assert [(block.place, block.text, block.tool, block.query) for block in blocks] == [
-        (("input", 2, "output", 0, "stdout"), "Out.", "shell", f"ls cat a {KEY_QUESTION}"),
-        (("input", 2, "output", 0, "stderr"), "Err.", "shell", f"ls cat a {KEY_QUESTION}"),
+        (("input", 2, "output", 0, "stdout"), "Out.", "shell", f"ls\nps a {KEY_QUESTION}"),
+        (("input", 2, "output", 0, "stderr"), "Err.", "shell", f"ls\nps a {KEY_QUESTION}"),
         (("input", 4, "output"), "A list.", "local_shell", f"ls -l {KEY_QUESTION}"),
         (("input", 5, "output"), "A hit.", "search", f'{{"q": 1}} {KEY_QUESTION}'),
     ]

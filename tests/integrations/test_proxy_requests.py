@@ -114,6 +114,15 @@ def test_a_path_cannot_leave_the_base_path(upstream: Upstream, proxy: str, targe
     assert upstream.requests == []
 
 
+def test_a_websocket_is_refused_at_once(upstream: Upstream, proxy: str) -> None:
+    host, _, port = proxy.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13"
+        connection.sendall(f"GET /v1/responses HTTP/1.1\r\nHost: {host}\r\n{upgrade}\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 426")
+    assert upstream.requests == []
+
+
 def test_forty_requests_at_once_wait_for_their_turn(upstream: Upstream) -> None:
     scorer = HeldScorer()
     with serve_app(make_proxy(upstream.url, Compressor(scorer), slots=1, timeout_s=60.0)) as proxy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -16,12 +17,14 @@ import pytest
 pytest.importorskip("prometheus_client")
 
 from tersely.cli import main
+from tersely.cli.servers import wrap
 from tersely_ledger import Ledger
-from tersely_proxy.wrapping import ANTHROPIC, GEMINI, OPENAI, REFUSED, _prepare
+from tersely_proxy.wrapping import ANTHROPIC, COPILOT, GEMINI, OPENAI, REFUSED, USED, _prepare
 from tests.integrations.providers import Provider
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.servers import COMMAND, serve_app
 
+ROOT = Path(__file__).resolve().parents[2]
 ASK = """
 import json, os, sys, urllib.request
 call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
@@ -87,7 +90,7 @@ def test_an_agent_runs_behind_its_own_proxy(
     provider: Provider, environment: dict[str, str], tmp_path: Path
 ) -> None:
     script, ledger = write_script(tmp_path / "agent", ASK), tmp_path / "ledger.db"
-    options = ["--timeout", "60", "--over", "80", "--ledger", str(ledger), "--holdout", "1e-9"]
+    options = ["--timeout", "60", "--over", "80", "--ledger-file", str(ledger), "--holdout", "1e-9"]
     agent = start(*options, script, "--over", "x", "-h", environment=environment)
     output, errors = agent.communicate(timeout=120)
     assert (agent.returncode, errors) == (7, "")
@@ -126,9 +129,44 @@ def test_an_agent_that_a_signal_ends_has_the_code_of_a_shell(
 
 
 @pytest.mark.parametrize("agent", REFUSED)
-def test_agents_that_would_not_use_it_are_refused(agent: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_agents_that_would_not_use_it_are_refused(
+    agent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(COPILOT, raising=False)
     assert main(["wrap", agent, "--resume"]) == 2
     assert REFUSED[agent] in capsys.readouterr().err
+
+
+def test_copilot_runs_behind_a_proxy_with_a_provider_of_its_own(provider: Provider, tmp_path: Path) -> None:
+    code = """
+import json, os, urllib.request
+body = json.dumps({"model": "m", "messages": [{"role": "user", "content": QUESTION}]}).encode()
+url = os.environ["COPILOT_PROVIDER_BASE_URL"] + "/chat/completions"
+with urllib.request.urlopen(urllib.request.Request(url, body, {"content-type": "application/json"})) as reply:
+    print(reply.headers["x-tersely-status"])
+"""
+    agent = start(
+        write_script(tmp_path / "copilot", code),
+        environment={**os.environ, COPILOT: f"{provider.url}/v1"},
+    )
+    assert agent.communicate(timeout=60) == ("unchanged\n", "")
+
+
+def test_an_agent_that_goes_around_the_proxy_is_reported(environment: dict[str, str], tmp_path: Path) -> None:
+    agent = start(write_script(tmp_path / "agent", ""), environment=environment)
+    output, errors = agent.communicate(timeout=60)
+    assert (agent.returncode, output) == (0, "")
+    assert "agent sent no request to the proxy" in errors
+
+
+@pytest.mark.parametrize("page", ["docs/server.md", "docs/frameworks.md"])
+def test_the_documented_commands_start_their_agent(page: str) -> None:
+    lines = [line for line in (ROOT / page).read_text().splitlines() if line.startswith("tersely wrap ")]
+    assert lines
+    for line in lines:
+        given = wrap.make_context("wrap", shlex.split(line)[2:]).params
+        assert given["command"][0] in USED
+        assert given["ledger"] is ("--ledger" in line)
 
 
 @pytest.mark.parametrize(

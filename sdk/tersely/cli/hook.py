@@ -28,6 +28,9 @@ def install(agent: str) -> int:
     is_new = settings.install(agent)
     _stop()
     print(f"{'added to' if is_new else 'already in'} {chosen.file()}: {chosen.tools}")
+    if agent == "claude":
+        print(f'Claude Code asks before it opens an original. To allow it, add "{settings.PERMISSION}" to')
+        print('"allow" of "permissions" in that file.')
     return OK
 
 
@@ -68,8 +71,8 @@ def _load(agent: str) -> Any:
     settings = importlib.import_module("tersely_hook.settings")
     if agent in settings.REJECTED:
         raise InvalidInputError(
-            f"{settings.REJECTED[agent]}, so nothing would be saved and nothing was installed. "
-            "Use `tersely proxy` with it."
+            f"{settings.REJECTED[agent]}, so little or nothing would be saved, and nothing was "
+            "installed. Use `tersely proxy` with it."
         )
     if agent not in settings.AGENTS:
         names = ", ".join([*settings.AGENTS, *settings.REJECTED])

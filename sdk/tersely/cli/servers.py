@@ -23,7 +23,9 @@ from tersely.errors import InvalidInputError
 Options = dict[str, Any]
 
 LEDGER = combine(
-    option("--ledger [FILE]", "record requests in FILE (default: ~/.local/state/tersely/ledger.db)"),
+    # Two options: an optional value would take the name of the agent behind it.
+    option("--ledger", "record requests in ~/.local/state/tersely/ledger.db"),
+    option("--ledger-file FILE", "record requests in FILE"),
     option("--shadow", "shorten nothing, and record in the ledger what would have been shortened"),
 )
 LIMITS = combine(
@@ -139,14 +141,14 @@ def _read_limits(options: Options) -> Options:
 
 
 def _read_ledger(options: Options) -> Any:
-    """Return the settings of the ledger; None without --ledger and --shadow."""
+    """Return the settings of the ledger; None without --ledger, --ledger-file and --shadow."""
     given = {name: options[name] for name in ("holdout", "shadow") if options.get(name) not in (None, False)}
-    if options["ledger"] is None and not options["shadow"]:
+    if not (options["ledger"] or options["ledger_file"] or options["shadow"]):
         if given:
             raise InvalidInputError("--holdout needs --ledger.")
         return None
     module = importlib.import_module("tersely_ledger")
-    return module.LedgerSettings(path=options["ledger"] or module.default_path(), **given)
+    return module.LedgerSettings(path=options["ledger_file"] or module.default_path(), **given)
 
 
 def _make_settings(kind: Any, options: Options, **settings: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Literal, NotRequired, TypedDict, assert_never
 
 from tersely.errors import InvalidInputError
 from tersely.messages import Json, get_call_ids, get_text, join_query, measure_tokens
+from tersely.user_text import strip_agent_blocks
 from tersely_agents.memory.pins import PinBoard, load_pins
 from tersely_agents.memory.segments import Notes, Segment, Step, SubTrajectory
 from tersely_agents.memory.store import original_id
@@ -172,7 +173,7 @@ class Transcript:
         """The user's last request and the first, as a query; None if there is no text."""
         given = [m for m in self.first if m["role"] == "user"] or self.first
         later = [*self.later_messages("user"), *(m for m in self.held if m["role"] == "user")]
-        texts = [get_text(m).strip() for m in (*later[-1:], given[-1])]
+        texts = [strip_agent_blocks(get_text(m)) for m in (*later[-1:], given[-1])]
         return "\n".join(filter(None, texts)) or None
 
     def query_of_call(self, call: str) -> str | None:

@@ -1,0 +1,34 @@
+"""Tell a user's words from the text that coding agents add to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_BLOCK = re.compile(
+    # Codex writes the rules of a folder as a user's message: a heading, then <INSTRUCTIONS>.
+    r"(?:# AGENTS\.md instructions[^\n]*\s*)?"
+    r"<(system-reminder|turn_aborted|current_datetime|INSTRUCTIONS|ide_\w+|(?:local-)?(?:command|bash)-[\w-]+"
+    r"|(?:environment|session|user|workspace)_(?:context|details|info|instructions))>"
+)
+"""Start of a block that Claude Code, Codex, Gemini CLI, Copilot, Cline or Cursor adds."""
+_TAG = re.compile(r"</?user_query>")
+"""Tags that Cursor puts around the user's words."""
+
+
+def strip_agent_blocks(text: str) -> str:
+    """Return a user's text without blocks such as `<system-reminder>`; "" if there is nothing else."""
+    parts: list[str] = []
+    end = 0
+    while block := _BLOCK.search(text, end):
+        close = text.find(closing := f"</{block[1]}>", block.end())
+        if close < 0:  # not a block
+            break
+        parts.append(text[end : block.start()])
+        end = close + len(closing)
+    return _TAG.sub(" ", " ".join([*parts, text[end:]])).strip()
+
+
+def find_last_request(texts: Iterable[str]) -> str:
+    """Return the first of a user's texts, the newest first, that has words of the user; "" if none has."""
+    return next((words for text in texts if (words := strip_agent_blocks(text))), "")
