@@ -9,14 +9,19 @@ FOLDER/final/           the best weights, and runs.json: the runs that made them
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from tqdm import tqdm
 
 Entry = dict[str, Any]
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells give it."""
+CONTINUE = "Run the same command again to continue from what is saved."
 
 
 class Clock:
@@ -118,6 +123,18 @@ class Run:
         if stored != identity:
             raise ValueError(f"{self.folder} was made with {stored}, not {identity}: name a new folder")
         write_text(file, json.dumps(identity))
+
+
+def run_command(main: Callable[[], int | None], advice: str = CONTINUE) -> NoReturn:
+    """Run a program's `main` and exit with its code.
+
+    Ctrl-C exits with 130 and one line, which ends with `advice`. The last checkpoint stays as it is.
+    """
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print(f"\nStopped. {advice}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
 def read_runs(final: Path) -> list[dict[str, Any]]:

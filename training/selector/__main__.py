@@ -15,7 +15,7 @@ from typing import get_args
 from benchmarks.shared.tasks.rows import find_data_folder
 from tersely.score.fusion import Decision
 from training.export.artifact import export_artifact
-from training.run import Run, read_runs
+from training.run import Run, read_runs, run_command
 from training.selector.train import train
 from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import has_groups, prepare_groups, read_prepared_settings
@@ -85,4 +85,4 @@ def limit_training(limit: float | None, spent: float, stage: str | None) -> floa
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)
