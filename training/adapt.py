@@ -47,7 +47,7 @@ from training.export.fit_fusion import (
     make_inputs,
     split_by_document,
 )
-from training.run import show_progress
+from training.run import run_command, show_progress
 from training.selector_model.groups import Group, label_document
 from training.selector_model.questions import LabelledDocument, find_evidence, read_answers
 from training.selector_model.scores import GroupScores, count_support
@@ -251,4 +251,4 @@ def _count(scored: Sequence[GroupScores], rate: float) -> tuple[Floats, Floats]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main, "Nothing was written; the same command starts again.")

@@ -9,14 +9,20 @@ FOLDER/final/           the best weights, and runs.json: the runs that made them
 from __future__ import annotations
 
 import json
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from tqdm import tqdm
 
 Entry = dict[str, Any]
+T = TypeVar("T")
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells give it."""
+CONTINUE = "Run the same command again to continue from what is saved."
 
 
 class Clock:
@@ -42,6 +48,10 @@ class Clock:
         share = max(done, self.seconds() / self._limit) if self._limit else done
         return min(share, 1.0)
 
+    def seconds_left(self) -> float:
+        """Return the time until the limit; infinity without one."""
+        return float("inf") if self._limit is None else max(0.0, self._limit - self.seconds())
+
     def has_time_for(self, seconds: float) -> bool:
         """Return whether this much of the run's time is left; always true without a limit."""
         return self._limit is None or self.seconds() + seconds <= self._limit
@@ -49,6 +59,32 @@ class Clock:
     def estimate_left(self, share: float) -> str:
         """Return the minutes that are left when `share` of the run is done, as words for a progress bar."""
         return f"{self.seconds() * (1 - share) / share / 60:.0f} min left" if share else "just started"
+
+
+class Pace:
+    """Divides the time of a clock among the parts of a stage, by their numbers of rows.
+
+    rows: number of all rows.
+    """
+
+    def __init__(self, clock: Clock, rows: int) -> None:
+        self._clock, self._rows = clock, rows
+        self._begin = self._end = 0.0
+
+    def take(self, rows: Sequence[T]) -> Iterator[T]:
+        """Yield the rows of a part, at least one, until its share of the time that is left is over."""
+        share = len(rows) / max(1, self._rows)
+        self._rows -= len(rows)
+        self._begin = self._clock.seconds()
+        self._end = self._begin + share * self._clock.seconds_left()
+        for number, row in enumerate(rows):
+            if number and self._clock.seconds() >= self._end:
+                return
+            yield row
+
+    def is_half_over(self) -> bool:
+        """Return whether half of the time of the present part is over."""
+        return 2 * self._clock.seconds() >= self._begin + self._end
 
 
 class Run:
@@ -118,6 +154,18 @@ class Run:
         if stored != identity:
             raise ValueError(f"{self.folder} was made with {stored}, not {identity}: name a new folder")
         write_text(file, json.dumps(identity))
+
+
+def run_command(main: Callable[[], int | None], advice: str = CONTINUE) -> NoReturn:
+    """Run a program's `main` and exit with its code.
+
+    Ctrl-C exits with 130 and one line, which ends with `advice`. The last checkpoint stays as it is.
+    """
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print(f"\nStopped. {advice}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
 def read_runs(final: Path) -> list[dict[str, Any]]:

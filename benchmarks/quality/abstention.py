@@ -38,6 +38,19 @@ PRINTED = 0.05
 PROMISED = 0.9
 FEWEST = 20
 """Questions of a domain."""
+MORE = 3
+"""Times as many questions of the set that is split into domains."""
+OTHER_DOMAIN = "JavaScript packages"
+DOMAINS = {
+    "Python and its libraries": "python3.11-doc numpy pytest attrs click packaging setuptools jinja2",
+    "Web frameworks": "django flask requests httpx urllib3 fastify express koa",
+    "Databases": "sqlite3-doc sqlalchemy knex",
+    "Web servers and Node.js": "apache2-doc nodejs-doc",
+    "Debian's manuals, licences": "base-files debian-faq debian-policy debian-reference-en "
+    "developers-reference",
+    "Source code, Rust": "libpython3.11-minimal libpython3.11-stdlib rust-doc",
+}
+"""Packages of each domain of the package questions; all others belong to `OTHER_DOMAIN`."""
 BEST = "best sentence"
 WORDS = "BM25"
 SETS = ("qed_nq_10", "squad", "hotpotqa", "wikiqa", "packages", "xquad_en", "xquad_de")
@@ -87,7 +100,8 @@ def measure(options: Options) -> Measured:
     promises: list[Row] = []
     for task in SETS:
         title = TASKS[task].title
-        examples = load(task, "eval", data=options.data, limit=options.limit, seed=options.seed)
+        limit = options.limit * (MORE if task == "packages" else 1)
+        examples = load(task, "eval", data=options.data, limit=limit, seed=options.seed)
         pairs = make_pairs(examples, options.seed)
         scores, shares = measure_set(compressor, pairs, title)
         curves += list_curve(title, scores)
@@ -175,8 +189,8 @@ def _keeps_evidence(score: Score) -> float | None:
 
 
 def split_domains(pairs: Sequence[Pair], promise: Mapping[str, Sequence[float | None]]) -> list[Row]:
-    """Return a row for each domain with enough questions; their ids begin with its name."""
-    names = [pair.example.id.partition("-")[0] for pair in pairs]
+    """Return a row for each domain with enough questions."""
+    names = [find_domain(next(d.title or "" for d in pair.example.documents if d.gold)) for pair in pairs]
     rows: list[Row] = []
     for name, count in Counter(names).most_common():
         if count >= FEWEST:
@@ -186,6 +200,12 @@ def split_domains(pairs: Sequence[Pair], promise: Mapping[str, Sequence[float | 
             }
             rows.append({"set": f"of these: {name}", "questions": count, **own})
     return rows
+
+
+def find_domain(title: str) -> str:
+    """Return the domain of a passage of a package; the title begins with the package."""
+    package = title.partition(" ")[0]
+    return next((name for name, packages in DOMAINS.items() if package in packages.split()), OTHER_DOMAIN)
 
 
 def list_curve(title: str, scores: Mapping[str, Scores]) -> list[Row]:

@@ -10,9 +10,10 @@ from haystack import Document, component, default_from_dict, default_to_dict
 import tersely
 from tersely import CompressionArguments, Compressor, InvalidInputError
 from tersely.adapters import add_note, check_title_key, make_note, name_options, to_documents
-from tersely.inputs import check_count, check_list, check_text
+from tersely.inputs import check_count, check_flag, check_list, check_text
 from tersely.options import make_options
 from tersely.runtime.cancellation import run_cancellable
+from tersely_ledger import RecordingCompressor, default_path
 
 
 @component
@@ -29,6 +30,9 @@ class TerselyDocumentCompressor:
         model: None for the bundled model, a folder, or a hub name.
         title_key: meta key of a document's title.
         threads: most threads that one call uses; None for every core that this process may use.
+        ledger: file of the ledger that records each run; None records nothing.
+        shadow: whether the documents come back as they were given, and what would have been left out is only
+            recorded. Without `ledger`, in the default file.
         options: every option of `Compressor.compress`, such as `budget=800`.
 
     Raises:
@@ -43,22 +47,31 @@ class TerselyDocumentCompressor:
         *,
         title_key: str | None = "title",
         threads: int | None = None,
+        ledger: str | None = None,
+        shadow: bool = False,
         **options: Unpack[CompressionArguments],
     ) -> None:
         self.model = check_model_name(model)
         self.title_key = check_title_key(title_key)
         self.threads = None if threads is None else check_count(threads, "threads", "threads")
+        self.ledger = None if ledger is None else check_text(ledger, "ledger", "Pass the name of a file.")
+        self.shadow = check_flag(shadow, "shadow")
         self.options = make_options(options)
         self._compressor: Compressor | None = None
 
     def warm_up(self) -> None:
-        """Load the model, once."""
+        """Load the model, and open the ledger, once."""
         if self._compressor is None:
-            self._compressor = Compressor(self.model, threads=self.threads)
+            compressor = Compressor(self.model, threads=self.threads)
+            if self.ledger is not None or self.shadow:
+                file = self.ledger or default_path()
+                compressor = RecordingCompressor(compressor, file, shadow=self.shadow, source="haystack")
+            self._compressor = compressor
 
     def to_dict(self) -> dict[str, Any]:
         """Return the arguments of `__init__`, for YAML."""
-        own = {"model": self.model, "title_key": self.title_key, "threads": self.threads}
+        names = ("model", "title_key", "threads", "ledger", "shadow")
+        own = {name: getattr(self, name) for name in names}
         return default_to_dict(self, **own, **self.options.arguments())
 
     @classmethod
@@ -80,7 +93,7 @@ class TerselyDocumentCompressor:
         rows = ((document.id, document.content or "", document.meta) for document in originals)
         sources = to_documents(rows, self.title_key)
         result = self._compressor.compress(query, sources, **self.options.arguments())
-        if result.status == "failed_open":
+        if self.shadow or result.status == "failed_open":
             return {"documents": documents}
         kept = [_shorten(originals[document.source], document, result) for document in result.documents]
         return {"documents": kept + [document for document in documents if document.content is None]}

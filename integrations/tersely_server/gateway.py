@@ -1,4 +1,4 @@
-"""Shorten the tool results of a chat for a gateway such as LiteLLM or Portkey, and keep the originals.
+"""Shorten the tool results of a chat for a gateway such as LiteLLM, and keep the originals.
 
 The query of a result depends only on the messages before it, and its id only on its text. So the same result
 in the same chat always becomes the same text, and the provider's prompt cache still fits.

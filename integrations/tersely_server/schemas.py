@@ -142,7 +142,7 @@ class GatewayConfig(BaseModel):
 
 
 class GatewayRequest(BaseModel):
-    """A request of a gateway such as LiteLLM or Portkey. Further keys are ignored, as gateways add some."""
+    """A request of a gateway such as LiteLLM. Further keys are ignored, as gateways add some."""
 
     messages: list[dict[str, Any]] = Field(description="a chat in OpenAI's format, or any part of one")
     model: str | None = Field(None, description="the model that will read the chat; without effect")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,6 +32,8 @@ from benchmarks.table import Record, Table
 from tersely.compressor import Compressor
 from tersely.score import DocumentScores, ScoredInput, Scorer
 from tests.benchmarks.fakes import GoldScorer
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -174,9 +178,18 @@ def test_abstention_is_compared_with_other_scores(
     assert {row["AUROC"] for row in curve.select(score=abstention.MINILM)} == {0.5}
     assert {row["score"] for row in curve.rows} >= {OURS, abstention.BEST, abstention.WORDS}
     row, whole, domain = record.find("What is kept if 90% are promised").rows
-    assert domain["set"] == "of these: hop"
+    assert domain["set"] == f"of these: {abstention.OTHER_DOMAIN}"
     assert {**domain, "set": ""} == {**whole, "set": ""}  # all questions of this set are of one domain
     assert len(row["let through"]) == len(row["refused"]) == row["questions"]
+
+
+def test_every_domain_of_the_package_questions_gets_a_row() -> None:
+    lines = (ROOT / "training/package_questions/questions.jsonl").read_text(encoding="utf-8").splitlines()
+    held_out = [row for row in map(json.loads, lines) if row["split"] == "held_out"]
+    counts = Counter(abstention.find_domain(f"{row['package']} README.md § Use") for row in held_out)
+    assert counts.keys() == {*abstention.DOMAINS, abstention.OTHER_DOMAIN}
+    assert min(counts.values()) >= abstention.FEWEST
+    assert len(held_out) <= abstention.MORE * 150
 
 
 def test_a_curve_counts_what_lies_below_the_threshold() -> None:

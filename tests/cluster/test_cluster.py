@@ -85,6 +85,7 @@ def check_results(folder: Path) -> None:
         receipt = json.loads(row["compression"]["receipt"])
         assert receipt["tokens_after"] == row["compression"]["tokens_after"] == expected.tokens_after
         assert len(receipt["dropped"]) == len(expected.dropped)
+        assert (receipt["best_fits"], receipt["answerable"]) == (expected.best_fits, expected.answerable)
     refused = rows[-1]["compression"]
     assert (refused["status"], refused["text"]) == ("refused", "")
     assert "query" in refused["reason"]

@@ -55,7 +55,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     models = [f"models/{name}" for name in ALL_BUNDLED]
     for name in ("sdk", *models, "integrations"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     _call([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)])
     return next(out.glob("*.whl"))

@@ -109,6 +109,20 @@ def test_the_hook_tells_the_model(text: str, fits: bool, file: Path, tmp_path: P
     assert count_left_out(file) == (not fits)
 
 
+@pytest.mark.parametrize(("text", "fits"), [(LARGE, False), (SMALL, True)])
+def test_haystack_says_it_in_the_meta(text: str, fits: bool) -> None:
+    pytest.importorskip("haystack")
+    from haystack import Document
+
+    from tersely_haystack import TerselyDocumentCompressor
+
+    component = TerselyDocumentCompressor(budget=1000, threads=1)
+    (document,) = component.run(documents=[Document(content=text)], query=QUESTION)["documents"]
+    note = document.meta["tersely"]
+    assert note["best_fits"] == fits
+    assert 0 <= note["answerable"] <= 1
+
+
 def test_the_report_counts_them(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compressor = RecordingCompressor(Compressor(FakeScorer()), file)
     for text in (LARGE, LARGE, SMALL):

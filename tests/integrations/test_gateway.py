@@ -1,4 +1,4 @@
-"""The contract that LiteLLM and Portkey have with a compressor."""
+"""The contract that LiteLLM has with a compressor, and the proxy as Portkey's custom host."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ import httpx2
 import tersely_server.gateway as gateway
 from tersely import Compressor
 from tersely_http.recent import MAX_AGE_S
+from tersely_proxy import ProxySettings
+from tersely_proxy import build_app as build_proxy
 from tersely_server import build_app
 from tersely_server.gateway import Gateway, Originals
+from tests.docs.pages import blocks
+from tests.integrations.providers import Provider
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
 from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
@@ -155,3 +159,29 @@ def test_twenty_thousand_results_leave_a_bounded_store(monkeypatch: pytest.Monke
     for number in range(20_000):
         originals.keep_text(f"result {number}")
     assert len(originals) <= 200
+
+
+def test_portkey_sends_its_requests_to_the_proxy() -> None:
+    (block,) = blocks("docs/server.md", "json5")
+    config = json.loads(block)
+    assert config["provider"] == "openai"
+    address, end = config["custom_host"][:-3], config["custom_host"][-3:]
+    assert (address, end) == ("http://127.0.0.1:8787", "/v1")  # the proxy's default
+    provider = Provider()
+    with serve_app(provider) as upstream:
+        app = build_proxy(Compressor(FakeScorer()), ProxySettings(upstream=upstream))
+        with serve_app(app) as proxy:
+            # The gateway appends the path of the interface, and passes on the key and the body.
+            reply = httpx2.post(
+                f"{proxy}{end}/chat/completions",
+                json={"model": "gpt-5", "messages": CHAT},
+                headers={"authorization": f"Bearer {config['api_key']}"},
+                timeout=60,
+            )
+    (sent,) = provider.bodies
+    assert sent["messages"][:3] == CHAT[:3]
+    shown = sent["messages"][3]["content"]
+    assert KEY_ANSWER in shown
+    assert len(shown) < len(PAGE)
+    assert reply.json()["choices"][0]["message"] == {"role": "assistant", "content": "Ada."}
+    assert reply.json()["object"] == "chat.completion"

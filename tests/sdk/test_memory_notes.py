@@ -54,6 +54,19 @@ def test_notes_without_a_model_name_who_wrote_what() -> None:
         assert not [line for line in lines if "was built in" in line and not line.startswith("> ")]
 
 
+def test_notes_without_a_model_list_no_id() -> None:
+    memory = make_memory(900, compress_over=60)
+    for number in range(12):
+        memory.append(call(number), result(number, facts(number, 12)))
+    assert "id of the original" in str(memory.transcript.segment.shown)
+    memory.prepare(None)
+    fill(memory, 100)
+    memory.prepare(None)
+    assert "was built in" in memory.transcript.notes
+    assert "id of the original" not in memory.transcript.notes
+    assert "shortened from" not in memory.transcript.notes
+
+
 def test_quotes_are_read_as_they_were_written() -> None:
     messages: list[Any] = [
         {"role": "user", "content": "One.\n\n> Two."},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tersely import Compressor
 from tersely_agents.memory import AgentMemory, MemoryStore
 from tersely_agents.memory.pins import Pin, PinBoard, choose_pins, dump_pins, load_pins, render_pins
 from tests.sdk.conversations import COMPRESSOR
@@ -148,6 +149,17 @@ def test_recall_finds_what_left_the_context_also_on_disk() -> None:
         assert "behind the blue cupboard" in found.text
         assert COMPRESSOR.count_tokens(found.text) <= 60
     assert again.transcript == memory.transcript
+
+
+def test_recall_without_a_budget_returns_only_what_answers() -> None:
+    memory = AgentMemory([SYSTEM], limit=2000, compressor=Compressor(threads=1))
+    chat(memory, "The cellar key hangs behind the blue cupboard, as my aunt told me.", *TALK * 4)
+    assert memory.transcript.resets
+    found, filled = (memory.recall("Where does the cellar key hang?", budget=b) for b in (None, 500))
+    assert "behind the blue cupboard" in found.text
+    assert found.tokens_after < filled.tokens_after / 3
+    many = memory.recall(" ".join(TALK))
+    assert many.tokens_after <= memory.journal.settings.summary_limit
 
 
 def test_recall_opens_what_was_shortened() -> None:

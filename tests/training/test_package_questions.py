@@ -6,12 +6,16 @@ import gzip
 import hashlib
 import itertools
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from benchmarks.shared.tasks import negatives
 from tersely.metrics import Range
 from training import adapt
 from training.package_questions import __main__ as command
@@ -93,7 +97,7 @@ def questions(packages: Path) -> list[PackageQuestion]:
 
 
 def test_rows_point_to_the_evidence(packages: Path, questions: list[PackageQuestion]) -> None:
-    corpus = Corpus(packages, questions)
+    corpus = Corpus(packages, questions, "bm25")
     assert corpus.problems == []
     for question in questions:
         row = corpus.make_row(question, negatives=2)
@@ -114,7 +118,7 @@ def test_adapting_takes_the_requests(
 ) -> None:
     monkeypatch.setattr(command, "read_questions", lambda: questions)
     out = tmp_path / "own.jsonl"
-    build = ["build", "--packages", str(packages), "--requests", "--out", str(out)]
+    build = ["build", "--packages", str(packages), "--requests", "--neighbours", "bm25", "--out", str(out)]
     assert command.main([*build, "--only", "ferry"]) == 0
     monkeypatch.setattr(adapt, "FEWEST", 3)
     groups, unlabelled = adapt.read_questions(out)
@@ -140,7 +144,7 @@ def test_negatives_come_from_the_same_package_and_split(
     checksum = hashlib.sha256(other.read_bytes()).hexdigest()
     boat = replace(questions[0], id="boat", package="boat", version="2.0", sha256=checksum)
     held_out = replace(questions[1], split="held_out")
-    corpus = Corpus(packages, [questions[0], held_out, boat])
+    corpus = Corpus(packages, [questions[0], held_out, boat], "bm25")
     docs = corpus.make_row(questions[0], negatives=9)["docs"][1:]
     titles = [doc["title"] for doc in docs]
     assert titles[:2] == ["ferry README.md § Crew", "ferry README.md § Ferry"]
@@ -148,11 +152,27 @@ def test_negatives_come_from_the_same_package_and_split(
     assert not any(doc["gold"] or doc["support"] or "manual" in doc["title"] for doc in docs)
 
 
+def test_negatives_come_from_embeddings_too(
+    packages: Path, questions: list[PackageQuestion], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def embed(texts: Sequence[str], _: object = None) -> NDArray[np.float32]:
+        is_near = ["leave?" in text or "coins" in text for text in texts]
+        return np.array([[near, not near] for near in is_near], np.float32)
+
+    monkeypatch.setattr(negatives, "embed_cached", embed)
+    first: dict[str, list[str]] = {}
+    for neighbours in get_args(negatives.Neighbours):
+        row = Corpus(packages, questions, neighbours).make_row(questions[0], 2)
+        first[neighbours] = [doc["title"] for doc in row["docs"][1:]]
+    assert "ferry fares.html" in first["mixed"]
+    assert "ferry fares.html" not in first["bm25"]
+
+
 def test_problems_are_named(packages: Path, questions: list[PackageQuestion]) -> None:
     (packages / "ferry-1.0/README.md").write_text("changed", encoding="utf-8")
     (packages / "ferry-1.0/docs/fares.html").unlink()
     missing = [replace(questions[0], package="raft", file=f"{i}.md") for i in range(2)]
-    corpus = Corpus(packages, [*questions, *missing])
+    corpus = Corpus(packages, [*questions, *missing], "bm25")
     assert corpus.questions == questions[1:2]
     assert corpus.problems == [
         f"ferry-1.0/README.md: expected sha256 {questions[0].sha256}, "

@@ -14,20 +14,24 @@ import pytest
 import torch
 
 from benchmarks.shared.minilm import INSTALL, PACKAGE
+from benchmarks.shared.tasks import negatives
 from tersely import Compressor, Document
 from tersely.embedding import SentenceEmbedder
 from tersely.runtime.artifacts import load_artifact
 from tersely.score.attention import SentenceAttention
 from tests.training.tiny import DATA, copy_groups, make_config
+from training import run as run_module
+from training.export import artifact as artifact_module
 from training.export.artifact import export_artifact
 from training.export.refit import refit
-from training.run import Run, read_runs
+from training.run import Clock, Run, read_runs
 from training.selector import __main__ as program
 from training.selector import train as training_module
 from training.selector.train import train
+from training.selector_model import groups as groups_module
 from training.selector_model.batching import draw_order
 from training.selector_model.config import SelectorConfig
-from training.selector_model.groups import read_groups
+from training.selector_model.groups import label_document, prepare_groups, read_groups
 from training.selector_model.trained import load_weights
 
 
@@ -84,6 +88,53 @@ def test_prepared_run_keeps_its_mixture(
     (used,) = seen
     assert used.data.questions == config.data.limit(24).questions != config.data.questions
     assert used.data.repeats == config.data.limit(24).repeats != config.data.repeats
+
+
+@pytest.mark.parametrize("embeds", [False, True])
+def test_preparation_ends_in_time_on_a_slow_machine(
+    bert: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embeds: bool
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(run_module.time, "monotonic", lambda: now[0])
+
+    def slowly(*args: Any) -> Any:
+        now[0] += 1.0
+        return label_document(*args)
+
+    def embed(texts: list[str], advance: Any) -> None:
+        for _ in texts:
+            now[0] += 1.0
+            advance(1)
+
+    monkeypatch.setattr(groups_module, "label_document", slowly)
+    monkeypatch.setattr(negatives, "embed_cached", embed)
+    config = replace(DATA, neighbours="mixed" if embeds else "bm25")
+    prepare_groups(data, tmp_path, config, 3, Clock(max_minutes=1))
+    longest = 20.0  # seconds of a group
+    assert now[0] < 60 + longest * len(DATA.questions)
+    trained, held = (read_groups(tmp_path, part) for part in ("train", "heldout"))
+    assert {group.source for group in trained} == DATA.questions.keys()
+    assert {group.source for group in held} == DATA.heldout.keys()
+    assert len(trained) < sum(DATA.questions.values())
+
+
+def test_export_takes_as_many_questions_as_time_allows(phase1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(run_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(artifact_module, "FEWEST_QUESTIONS", 2)
+
+    class Slow:
+        def first_pass(self, *_: object) -> None:
+            now[0] += 1.0
+
+    groups = read_groups(phase1, "train") * 10
+
+    def count(clock: Clock) -> int:
+        return len(artifact_module.choose_questions(Slow(), groups, clock, 3))  # type: ignore[arg-type]
+
+    assert count(Clock()) == len(groups)
+    assert count(Clock(max_minutes=4)) == (240 - artifact_module.TIMED) // artifact_module.PASSES
+    assert count(Clock(max_minutes=0.1)) == 2
 
 
 def test_training_starts_from_earlier_weights_in_another_order(

@@ -10,7 +10,7 @@ import torch
 
 from training import run as run_module
 from training.checkpoint import remove_checkpoint, resume, save_checkpoint
-from training.run import Clock, Run, read_runs
+from training.run import Clock, Pace, Run, read_runs
 
 
 @pytest.fixture
@@ -51,6 +51,25 @@ def test_estimates_the_time_left_from_the_share(now: list[float]) -> None:
     now[0] += 120
     assert clock.estimate_left(0.25) == "6 min left"
     assert clock.estimate_left(1.0) == "0 min left"
+
+
+def test_a_pace_divides_what_is_left(now: list[float]) -> None:
+    pace = Pace(Clock(max_minutes=1), rows=30)
+
+    def count(rows: int, seconds: float) -> int:
+        taken = 0
+        for _ in pace.take(range(rows)):
+            now[0] += seconds
+            taken += 1
+        return taken
+
+    assert count(10, 1) == 10  # of 20 seconds; the next ones have 25 each
+    assert count(10, 5) == 5
+    assert pace.is_half_over()
+    assert count(10, 100) == 1  # at least one
+    unlimited = Pace(Clock(), rows=1)
+    assert len(list(unlimited.take(range(9)))) == 9
+    assert not unlimited.is_half_over()
 
 
 def test_history_drops_an_unfinished_line(tmp_path: Path) -> None:

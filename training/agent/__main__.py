@@ -12,6 +12,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from training.run import run_command
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.agent", description=__doc__)
@@ -40,4 +42,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
+import random
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -23,11 +25,11 @@ from tersely.score.selector import Selector
 from training.export.calibration import build_calibration
 from training.export.card import render_card
 from training.export.fit_answerable import FEWEST_CASES, fit_answerable, read_cases
-from training.export.fit_fusion import choose_threshold, compute_idf, fit_fusion
+from training.export.fit_fusion import choose_threshold, compute_idf, fit_fusion, make_inputs
 from training.export.learned import measure_decision, score_by_keep_logit
 from training.export.onnx import export_float, measure_parity
 from training.export.sentence_graph import measure_retrieval, write_sentence_graph
-from training.run import read_runs
+from training.run import Clock, read_runs
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import Group, read_groups
@@ -41,6 +43,13 @@ MAX_TORCH_GAP = 1e-3
 MIN_INT8_RANK = 0.9
 """Minimum mean rank correlation between the sentence orders of the trained model and of int8."""
 
+TIMED = 10
+"""Questions by which the speed of the model is measured."""
+PASSES = 6
+"""Times that fitting costs what reading a question once costs."""
+FEWEST_QUESTIONS = 60
+"""Questions that are fitted to, however short the time."""
+
 TARGET_RECALL = 0.95
 """Share of labelled sentences that the default threshold keeps on held-out questions."""
 
@@ -48,12 +57,17 @@ TOOLS = ("torch", "transformers", "onnx", "onnxruntime", "tokenizers", "numpy", 
 
 
 def export_artifact(
-    config: SelectorConfig, run: Path, target: Path, command: str, decision: Decision = "fitted"
+    config: SelectorConfig,
+    run: Path,
+    target: Path,
+    command: str,
+    decision: Decision = "fitted",
+    clock: Clock | None = None,
 ) -> Path:
     """Write the artifact of the run in a folder to `target`, and return `target`. The card names `command`.
 
     `decision` says whether the model keeps a sentence by a fusion and threshold that are fitted here, or by
-    the keep logit it was trained for.
+    the keep logit it was trained for. If the time of `clock` is short, it is fitted to fewer questions.
 
     Raises RuntimeError, and writes nothing to `target`, if a graph disagrees with torch.
     """
@@ -90,10 +104,23 @@ def export_artifact(
         "embedding": measure_retrieval(staging, heldout, config.seed) if config.vectors else None,
         "tools": {"python": platform.python_version(), **{t: version(t) for t in TOOLS}},
     }
-    fit_decision(staging, config, layout_config, decision, heldout, facts)
+    few = choose_questions(Selector.load(load_artifact(staging)), heldout, clock or Clock(), config.seed)
+    fit_decision(staging, config, layout_config, decision, few, facts)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(staging, target)
     return target
+
+
+def choose_questions(selector: Selector, groups: Sequence[Group], clock: Clock, seed: int) -> Sequence[Group]:
+    """Return as many questions as can be fitted in the time that is left, at the speed of the first ones."""
+    if clock.seconds_left() == math.inf:
+        return groups
+    drawn = random.Random(seed).sample(groups, len(groups))
+    began = clock.seconds()
+    for group in drawn[:TIMED]:
+        selector.first_pass(group.question, make_inputs(group))
+    seconds = (clock.seconds() - began) / len(drawn[:TIMED])
+    return drawn[: max(FEWEST_QUESTIONS, int(clock.seconds_left() / (PASSES * seconds + 1e-9)))]
 
 
 def fit_decision(

@@ -12,7 +12,9 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
+from benchmarks.shared.tasks.negatives import Neighbours
 from training.package_questions.build import Corpus, make_request, render_table
 from training.package_questions.fetch import fetch_packages
 from training.package_questions.texts import read_questions
@@ -30,12 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     build.add_argument("--negatives", type=int, default=20, help="other passages of each question")
     build.add_argument("--only", nargs="+", metavar="PACKAGE", help="write questions about these packages")
     build.add_argument("--requests", action="store_true", help="write them as training.adapt takes them")
+    build.add_argument(
+        "--neighbours",
+        choices=get_args(Neighbours),
+        default="mixed",
+        help="negatives by BM25 and MiniLM in turn, or by BM25 alone",
+    )
     build.add_argument("--split", choices=["train", "held_out"], help="write only these; both by default")
     args = parser.parse_args(arguments)
     if args.command == "fetch":
         problems = fetch_packages(read_questions(), args.folder)
     else:
-        corpus = Corpus(args.packages, list(read_questions()))
+        corpus = Corpus(args.packages, list(read_questions()), args.neighbours)
         chosen = [
             question
             for question in corpus.questions

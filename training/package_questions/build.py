@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
 from tersely.metrics import Range, contains_answer
-from tersely.score.bm25 import BM25
 from tersely.score.words import FILLER_WORDS, split_terms
 from training.package_questions.passages import TextPassage, split_text
 from training.package_questions.texts import PackageQuestion, UnusableTextError, read_text
@@ -35,9 +33,14 @@ class _Candidate:
 
 
 class Corpus:
-    """The files of the questions, cut into passages."""
+    """The files of the questions, cut into passages.
 
-    def __init__(self, packages: Path, questions: Sequence[PackageQuestion]) -> None:
+    neighbours: ranking of the negatives, by BM25 and MiniLM in turn or by BM25 alone.
+    """
+
+    def __init__(
+        self, packages: Path, questions: Sequence[PackageQuestion], neighbours: Neighbours = "mixed"
+    ) -> None:
         self.problems: list[str] = []
         """Texts that cannot be used, each named once."""
         self.questions: list[PackageQuestion] = []
@@ -54,8 +57,9 @@ class Corpus:
                 self._add_file(packages, of_file)
             except UnusableTextError as error:
                 self.problems += [str(error)] if str(error) not in self.problems else []
-        texts = [f"{c.title}\n{c.passage.text}" for c in self._candidates]
-        self._bm25 = BM25(texts, only="\n".join(q.question for q in self.questions))
+        self._numbers = {question.id: number for number, question in enumerate(self.questions)}
+        passages = [Passage(c.title, c.passage.text) for c in self._candidates]
+        self._pool = PassagePool(passages, [q.question for q in self.questions], neighbours)
 
     @property
     def size(self) -> int:
@@ -104,13 +108,11 @@ class Corpus:
         return [i for i in places if self._candidates[i].passage.find_spans(question.evidence)]
 
     def _find_negatives(self, question: PackageQuestion, count: int) -> list[int]:
-        """Return the passages of the question's split that score highest, those of its package first.
+        """Return the passages of the question's split that are nearest, those of its package first.
 
         As in other sets, passages that contain the answer as a string are left out.
         """
-        scores = self._bm25.scores(question.question)
-        order: list[int] = np.argsort(-scores, kind="stable").tolist()
-        ranked = [place for place in order if scores[place] > 0]
+        ranked = list(self._pool.rank(self._numbers[question.id]))
         ranked.sort(key=lambda place: self._candidates[place].package != question.package)
         seen = {self._candidates[place].passage.text for place in self._find_gold(question)}
         chosen: list[int] = []

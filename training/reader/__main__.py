@@ -29,7 +29,7 @@ from training.reader.card import render_card
 from training.reader.data import Source, draw_context, read_sources
 from training.reader.model import export_span
 from training.reader.train import ReaderConfig, train
-from training.run import Run
+from training.run import Run, run_command
 from training.selector_model.groups import Part, read_groups
 
 
@@ -96,4 +96,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -12,7 +12,6 @@ folder in RUN and the command ends with a table of all of them; its exit code is
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +22,7 @@ import torch
 from training.rl.curves import draw_curve
 from training.rl.loop import train
 from training.rl.settings import Settings, read_run_settings
-from training.run import Run
+from training.run import Run, run_command
 
 RISE = 0.1
 """Minimum rise of the reward from the first evaluation to the last, both on the same tasks."""
@@ -121,4 +120,4 @@ def _to_json(values: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

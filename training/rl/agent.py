@@ -26,7 +26,7 @@ from training.rl.environments.turns import TurnsEnvironment
 from training.rl.episode import Task
 from training.rl.language.chat import Chat
 from training.rl.trajectory import Trajectory
-from training.run import Entry, Run
+from training.run import Entry, Run, run_command
 from training.settings import read_settings
 
 _LIMIT = 100_000
@@ -148,4 +148,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

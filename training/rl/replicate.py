@@ -17,7 +17,7 @@ import torch
 from training.rl.replications import effcomp, effcomp_appendix, evolving, recon, supo, ziprl
 from training.rl.replications.claim import Claim, Row
 from training.rl.replications.results import Results, read_results, render_claim, verdicts, write_results
-from training.run import show_progress, write_text
+from training.run import run_command, show_progress, write_text
 
 CLAIMS: Mapping[str, Claim] = {
     claim.name: claim
@@ -91,7 +91,10 @@ def run_missing(claim: Claim, done: Results, out: Path, *, seeds: int, jobs: int
         return
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), torch.set_num_threads, (1,)) as pool:
         runs = [pool.submit(_run_named, claim.name, seed, arms, out) for seed, arms in missing.items()]
-        yield from (run.result() for run in as_completed(runs))
+        try:
+            yield from (run.result() for run in as_completed(runs))
+        finally:  # after Ctrl-C, start no more of them
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def run_seed(claim: Claim, seed: int, arms: list[str], out: Path) -> list[Row]:
@@ -120,4 +123,4 @@ def _run_named(name: str, seed: int, arms: list[str], out: Path) -> list[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import time
 from pathlib import Path
 from typing import get_args
 
 from benchmarks.shared.tasks.rows import find_data_folder
 from tersely.score.fusion import Decision
 from training.export.artifact import export_artifact
-from training.run import Run, read_runs
+from training.run import Clock, Run, read_runs, run_command
 from training.selector.train import train
 from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import has_groups, prepare_groups, read_prepared_settings
 from training.settings import read_settings
 
 GROUPS_PER_MINUTE = 240
-"""Groups prepared for each minute of a run. Two cores train on fewer, so a short run never runs out."""
+"""Most groups prepared for each minute of a run. Two cores train on fewer, so a short run never runs out."""
+
+PREPARATION = {None: 0.3, "prepare": 0.9}
+"""Most of the limit that goes to preparation, by `--stage`. On a slow machine it ends with fewer groups."""
 
 WHOLE_HELDOUT = 60.0
 """Minimum minutes of a run that uses all held-out questions; shorter runs use a part. With all of them,
@@ -51,19 +53,20 @@ def main() -> None:
     parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
     config = read_settings(SelectorConfig, args.config)
-    started = time.monotonic()
+    clock = Clock(args.max_minutes)
     if args.stage in (None, "prepare") and not has_groups(args.out):
         data = config.data
         if args.max_minutes:
             draws = round(GROUPS_PER_MINUTE * args.max_minutes)
             data = data.limit(draws, min(1.0, args.max_minutes / WHOLE_HELDOUT))
         try:
-            prepare_groups(find_data_folder(args.data), args.out, data, config.seed)
+            limit = args.max_minutes and args.max_minutes * PREPARATION[args.stage]
+            prepare_groups(find_data_folder(args.data), args.out, data, config.seed, Clock(limit))
         except ValueError as error:
             parser.error(str(error))
     config = dataclasses.replace(config, data=read_prepared_settings(args.out) or config.data)
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
-        minutes = limit_training(args.max_minutes, (time.monotonic() - started) / 60, args.stage)
+        minutes = limit_training(args.max_minutes, clock.seconds() / 60, args.stage)
         train(config, Run(args.out, max_minutes=minutes), start_from=args.start_from)
     if args.stage in (None, "export"):
         command = f"python -m training.selector --config {args.config} --data DATA --out RUN"
@@ -72,7 +75,7 @@ def main() -> None:
         if read_runs(args.out / "final")[-1].get("phase") == 2:
             command += "`, then `python -m training.selector.phase2 --start-from RUN --out RUN2 ..."
         target = args.artifact or Path("models") / config.name
-        print(export_artifact(config, args.out, target, command, args.decision))
+        print(export_artifact(config, args.out, target, command, args.decision, clock))
 
 
 def limit_training(limit: float | None, spent: float, stage: str | None) -> float | None:
@@ -85,4 +88,4 @@ def limit_training(limit: float | None, spent: float, stage: str | None) -> floa
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

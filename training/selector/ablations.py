@@ -16,7 +16,7 @@ from typing import get_args
 
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from tersely.rerank import CrossEncoder
-from training.run import Run
+from training.run import Run, run_command
 from training.selector.bandit import Phase2Config
 from training.selector.environment import DocumentStep
 from training.selector.phase2 import add_options, make_document_step, train_phase2
@@ -96,4 +96,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -20,7 +20,7 @@ from benchmarks.shared.readers import CachedReader, Reader, Template, open_reade
 from tersely.rerank import CrossEncoder, Reranker
 from training.checkpoint import resume, save_checkpoint
 from training.optimisation import keep_freed_memory
-from training.run import Run, read_runs
+from training.run import Run, read_runs, run_command
 from training.selector.bandit import Phase2, Phase2Config
 from training.selector.environment import DocumentStep, Observation, make_observation
 from training.selector.questions import Questions, check_unseen, draw_questions, find_groups, load_questions
@@ -174,4 +174,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

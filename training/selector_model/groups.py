@@ -21,7 +21,7 @@ from typing import Literal
 from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
 from tersely.metrics import WITHOUT_ANSWER_STRING, Range, contains_string, normalize_answer
 from tersely.split.sentences import split_units
-from training.run import show_progress, write_text
+from training.run import Clock, Pace, show_progress, write_text
 from training.selector_model.chains import Chain, Chainer
 from training.selector_model.config import DataConfig, Labels
 from training.selector_model.questions import LabelledDocument, Question, read_questions, split_by_article
@@ -82,9 +82,20 @@ class Group:
         return name_question(self.source, self.id)
 
 
-def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) -> None:
-    """Make the groups of a run from the data folder `data`, and write them. Deterministic in `seed`."""
+class _OutOfTimeError(Exception):
+    """The embeddings of a set take more than half of its time."""
+
+
+def prepare_groups(
+    data: Path, run_folder: Path, config: DataConfig, seed: int, clock: Clock | None = None
+) -> None:
+    """Make the groups of a run from the data folder `data`, and write them. Deterministic in `seed`.
+
+    If the time of `clock` is short, each set gets fewer questions, and negatives by BM25 alone if embedding
+    takes more than half of the set's time.
+    """
     rng = random.Random(seed)
+    pace = Pace(clock or Clock(), sum(config.questions.values()) + sum(config.heldout.values()))
     parts: dict[Part, list[Group]] = {"heldout": [], "train": []}
     # Questions from which to make chains.
     links: dict[Part, list[Question]] = {"heldout": [], "train": []}
@@ -106,20 +117,18 @@ def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) 
             ("heldout", held, config.heldout_negatives),
             ("train", rest[: config.questions[name]], config.negatives),
         ):
-            documents = _choose_documents(name, chosen, pools[part], negatives, config, rng)
-            progress = show_progress(f"{name}, {part}", chosen, unit="q")
-            parts[part] += [_make_group(name, q, d, rng) for q, d in zip(progress, documents, strict=True)]
+            documents = _choose_documents(name, chosen, pools[part], negatives, config, rng, pace)
+            progress = show_progress(f"{name}, {part}", pace.take(chosen), total=len(chosen), unit="q")
+            parts[part] += [_make_group(name, q, d, rng) for q, d in zip(progress, documents, strict=False)]
     chainers = {part: Chainer(questions, seed) for part, questions in links.items()}
     for name in sorted(set(config.questions) & set(CHAINS)):
         for part, count in (("heldout", config.heldout.get(name, 0)), ("train", config.questions[name])):
             chains = list(islice(chainers[part].chains(CHAINS[name]), count))
             room = HELDOUT_DOCUMENTS - CHAINS[name]
             negatives = room // CHAINS[name] if part == "heldout" else config.negatives
-            progress = show_progress(f"{name}, {part}", total=len(chains), unit="q")
-            for group in _make_chained(name, chains, links[part], negatives, config, rng):
-                parts[part].append(group)
-                progress.update()
-            progress.close()
+            progress = show_progress(f"{name}, {part}", pace.take(chains), total=len(chains), unit="q")
+            groups = _make_chained(name, chains, links[part], negatives, config, rng, pace)
+            parts[part] += [group for _, group in zip(progress, groups, strict=False)]
     for part, groups in parts.items():
         write_groups(run_folder, part, groups)
     write_text(_locate(run_folder, SETTINGS), json.dumps(asdict(config), indent=2))
@@ -218,6 +227,7 @@ def _choose_documents(
     negatives: int,
     config: DataConfig,
     rng: random.Random,
+    pace: Pace,
 ) -> Iterator[Sequence[LabelledDocument]]:
     """Yield the documents of each question: its own, sections of a long one, or its own and hard negatives.
 
@@ -230,7 +240,7 @@ def _choose_documents(
     elif config.documents is None and any(len(q.documents) > 1 for q in questions[:5]):
         yield from (_sample_own(q, negatives, rng) for q in questions)
     else:
-        pool = _make_pool(name, pool_questions, [q.text for q in questions], config)
+        pool = _make_pool(name, pool_questions, [q.text for q in questions], config, pace)
         for number, question in enumerate(questions):
             needed = [d for d in question.documents if d.support or d.gold or name in MULTI_HOP]
             others = [d for d in question.documents if d not in needed]
@@ -247,11 +257,12 @@ def _make_chained(
     negatives: int,
     config: DataConfig,
     rng: random.Random,
+    pace: Pace,
 ) -> Iterator[Group]:
     """Yield each chain with the passages of its hops and `negatives` neighbours of each hop's question."""
     numbers = {q.id: i for i, q in enumerate({q.id: q for chain in chains for q in chain.hops}.values())}
     asked = {q.id: q for chain in chains for q in chain.hops}
-    pool = _make_pool(name, questions, [q.text for q in asked.values()], config)
+    pool = _make_pool(name, questions, [q.text for q in asked.values()], config, pace)
     for number, chain in enumerate(chains):
         own = {q.passage.text for q in chain.hops}
         chosen: list[LabelledDocument] = []
@@ -268,14 +279,23 @@ def _make_chained(
 
 
 def _make_pool(
-    name: str, questions: Iterable[Question], asked: Sequence[str], config: DataConfig
+    name: str, questions: Iterable[Question], asked: Sequence[str], config: DataConfig, pace: Pace
 ) -> PassagePool:
     neighbours: Neighbours = "bm25" if name in config.lexical else config.neighbours
-    passages = {d.text: Passage(d.title, d.text) for q in questions for d in q.documents}
+    passages = list({d.text: Passage(d.title, d.text) for q in questions for d in q.documents}.values())
     texts = len(passages) + len(asked)
     embeds = neighbours == "mixed"
-    with show_progress(f"{name}, embeddings", total=texts, unit="text", visible=embeds) as progress:
-        return PassagePool(list(passages.values()), asked, neighbours, progress.update)
+
+    def advance(count: int) -> None:
+        progress.update(count)
+        if pace.is_half_over():
+            raise _OutOfTimeError
+
+    try:
+        with show_progress(f"{name}, embeddings", total=texts, unit="text", visible=embeds) as progress:
+            return PassagePool(passages, asked, neighbours, advance)
+    except _OutOfTimeError:
+        return PassagePool(passages, asked, "bm25")
 
 
 def _take(pool: PassagePool, indices: Sequence[int]) -> list[LabelledDocument]:

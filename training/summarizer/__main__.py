@@ -16,6 +16,8 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
+from training.run import run_command
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.summarizer", description=__doc__)
@@ -53,4 +55,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -33,7 +33,7 @@ from benchmarks.shared.tasks.rows import find_data_folder
 from tersely.pack.render import title_line
 from training.causal import Adapter
 from training.checkpoint import remove_checkpoint
-from training.run import Run
+from training.run import Run, run_command
 from training.settings import read_settings
 from training.summarizer.examples import TASKS, find_gold
 from training.summarizer.train import Training, find_parts, open_model, run_updates
@@ -219,4 +219,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -33,7 +33,7 @@ from tersely_agents.chat.protocol import Sampling, complete_safely
 from tersely_agents.summaries.types import ASPECTS, Aspect
 from tersely_agents.summaries.writing import check_reply, prepare
 from training.chats import open_chat
-from training.run import Run, read_whole_lines, show_progress
+from training.run import Run, read_whole_lines, run_command, show_progress
 from training.settings import read_settings
 from training.summarizer.examples import (
     Lesson,
@@ -267,4 +267,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -51,7 +51,7 @@ class PassagePool:
         self.passages = passages
         self._questions = questions
         texts = [passage.full_text for passage in passages]
-        self._bm25 = BM25(texts)
+        self._bm25 = BM25(texts, only="\n".join(questions))
         self._vectors = None
         if neighbours == "mixed":
             self._vectors = (embed_cached(questions, advance), embed_cached(texts, advance))
@@ -62,7 +62,7 @@ class PassagePool:
         Passages with a text in `left_out`, or that hold one of `answers`, are left out.
         """
         chosen: list[int] = []
-        for index in self._ranked(question):
+        for index in self.rank(question):
             if len(chosen) == count:
                 break
             passage = self.passages[index]
@@ -70,7 +70,8 @@ class PassagePool:
                 chosen.append(index)
         return chosen
 
-    def _ranked(self, question: int) -> Iterator[int]:
+    def rank(self, question: int) -> Iterator[int]:
+        """Yield all passages, the nearest to question number `question` first."""
         rankings = [_sort_descending(self._bm25.scores(self._questions[question]))]
         if self._vectors:
             questions, passages = self._vectors

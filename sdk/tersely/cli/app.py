@@ -32,7 +32,7 @@ from tersely.cli.options import (
     refuse_both,
 )
 from tersely.cli.read import DEMO_QUERY, demo_documents, name_file, read_files
-from tersely.cli.servers import proxy, report, serve, wrap
+from tersely.cli.servers import LEDGER, add_ledger, proxy, report, serve, wrap
 from tersely.errors import InvalidInputError
 from tersely.inputs import decode_utf8
 from tersely.options import OPTION_FIELDS, CompressionOptions
@@ -212,12 +212,14 @@ def agent(**options: Any) -> int:
 @option(
     "--http PORT", "streamable HTTP on this port of 127.0.0.1, path /mcp (default: standard input and output)"
 )
+@LEDGER
 @COMPRESSOR
 def mcp(folder: tuple[str, ...], experience: str | None, http: int | None, **options: Any) -> int:
     """Serve compress, expand, recall and remember to agents over MCP."""
     # By name: the SDK does not depend on its adapters.
     server = importlib.import_module("tersely_mcp.server")
-    server.serve(load_compressor(options), folders=folder, experience=experience, port=http)
+    compressor = add_ledger(load_compressor(options), options, "mcp")
+    server.serve(compressor, folders=folder, experience=experience, port=http)
     return OK
 
 

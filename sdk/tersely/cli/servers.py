@@ -18,6 +18,7 @@ from tersely.cli.options import (
     option,
     parse_tokens,
 )
+from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 
 Options = dict[str, Any]
@@ -149,6 +150,14 @@ def _read_ledger(options: Options) -> Any:
         return None
     module = importlib.import_module("tersely_ledger")
     return module.LedgerSettings(path=options["ledger_file"] or module.default_path(), **given)
+
+
+def add_ledger(compressor: Compressor, options: Options, source: str) -> Compressor:
+    """Return a compressor that also records, if --ledger or --shadow asks for it."""
+    if (settings := _read_ledger(options)) is None:
+        return compressor
+    module = importlib.import_module("tersely_ledger")
+    return module.RecordingCompressor(compressor, settings.path, shadow=settings.shadow, source=source)
 
 
 def _make_settings(kind: Any, options: Options, **settings: Any) -> Any:

@@ -163,12 +163,17 @@ class Journal:
             originals = [original for original in found if original is not None]
             texts |= dict.fromkeys(originals or ([] if message in shown else [text]))
         documents = [Document(text) for text in texts if text.strip()]
-        limit = self.settings.summary_limit if budget is None else budget
         if len(documents) > _MOST_READ and check_text(query, "The query"):
             scores = BM25([document.text for document in documents]).scores(query)
             best = sorted(sorted(range(len(documents)), key=lambda at: -scores[at])[:_MOST_READ])
             documents = [documents[at] for at in best]
-        return self.resetter.shortener.compressor.compress(query, documents, budget=limit)
+        compressor = self.resetter.shortener.compressor
+        if budget is None:
+            budget = self.settings.summary_limit
+            found = compressor.compress(query, documents)
+            if found.tokens_after <= budget:
+                return found
+        return compressor.compress(query, documents, budget=budget)
 
     def original(self, transcript: Transcript, key: str) -> str | None:
         """Return the text that was shortened under this id; None for an unknown id."""

@@ -124,8 +124,11 @@ class AgentMemory:
             self._transcript = self.journal.finish(self._transcript, ending)
 
     def recall(self, query: str, *, budget: int | None = None) -> Compression:
-        """Return the sentences that answer `query` in all that left the context, in at most `budget` tokens;
-        by default as many as notes may have. Replaced statements are among them."""
+        """Return the sentences that answer `query` in all that left the context, with replaced statements.
+
+        budget: tokens to fill with the best sentences. By default only those above the model's threshold
+            come back, in at most as many tokens as notes may have.
+        """
         return self.journal.recall(self._transcript, query, budget)
 
     def original(self, key: str) -> str | None:

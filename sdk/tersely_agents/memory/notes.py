@@ -19,7 +19,7 @@ from typing import NamedTuple
 from tersely.messages import Json, get_text
 from tersely.split.sentences import split_units
 from tersely_agents.memory.cues import ACKNOWLEDGEMENT
-from tersely_agents.memory.shortening import Shortener, cut_sentences
+from tersely_agents.memory.shortening import Shortener, cut_sentences, remove_head
 from tersely_agents.prompts import escape_tag, load_prompt
 
 EARLIER_NOTES = "Earlier notes:"
@@ -47,7 +47,7 @@ class Quote(NamedTuple):
 
 
 def quote_messages(messages: Sequence[Json]) -> list[Quote]:
-    """Quote the texts of the messages, and the arguments of their calls."""
+    """Quote the texts of the messages, and the arguments of their calls. Ids of originals are left out."""
     quotes: list[Quote] = []
     names: dict[str, str] = {}
     for message in messages:
@@ -55,7 +55,7 @@ def quote_messages(messages: Sequence[Json]) -> list[Quote]:
             source = f"Tool {names.get(message['tool_call_id'], '')}".rstrip() + ":"
         else:
             source = _WRITERS[message["role"]]
-        quotes.append(Quote(source, get_text(message)))
+        quotes.append(Quote(source, remove_head(get_text(message))))
         for call in message.get("tool_calls") or ():
             function = call.get("function", {})
             names[call["id"]] = name = " ".join(str(function.get("name")).split())[:_NAME_CHARACTERS]

@@ -88,6 +88,12 @@ def find_references(text: str) -> list[str]:
     return [match["key"] for match in _HEAD.finditer(text)]
 
 
+def remove_head(text: str) -> str:
+    """Return a text of the context without its line about the original, if it has one."""
+    match = _HEAD.match(text)
+    return text[match.end() :] if match else text
+
+
 def _is_part(text: str, original: str) -> bool:
     """Return whether all words of the text, apart from marks, are in the original in this order."""
     words = iter(_MARKS.sub(" ", original).split())

@@ -10,6 +10,8 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
+from training.run import run_command
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.rl.engines", description=__doc__)
@@ -32,4 +34,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -1,0 +1,70 @@
+"""In shadow, an adapter delivers what it was given and only records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tersely import Compressor
+from tersely.cli import main
+from tersely_ledger import Ledger, RecordingCompressor
+from tersely_ledger.store import SHADOW
+from tests.integrations.samples import HARBOUR, MUSEUM, QUESTION
+from tests.sdk.fakes import FakeScorer
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+def check_entry(file: Path, source: str) -> None:
+    (entry,) = Ledger(file).read()
+    assert (entry.arm, entry.source, entry.status) == (SHADOW, source, "compressed")
+    (count, before, after) = entry.tools["documents"]
+    assert count == 2
+    assert after < before
+
+
+def test_haystack_gets_its_documents_back(file: Path) -> None:
+    pytest.importorskip("haystack")
+    from haystack import Document
+
+    from tersely_haystack import TerselyDocumentCompressor
+
+    documents = [Document(content=text, embedding=[0.5]) for text in (MUSEUM, HARBOUR)]
+    made = TerselyDocumentCompressor(budget=20, threads=1, ledger=str(file), shadow=True)
+    component = TerselyDocumentCompressor.from_dict(made.to_dict())
+    assert component.run(documents=documents, query=QUESTION) == {"documents": documents}
+    check_entry(file, "haystack")
+
+
+def test_mcp_delivers_whole_texts(file: Path) -> None:
+    pytest.importorskip("mcp")
+    from tests.integrations.mcp_client import call, read_details
+
+    shadow = RecordingCompressor(Compressor(FakeScorer()), file, shadow=True, source="mcp")
+    arguments = {"query": QUESTION, "documents": [MUSEUM, HARBOUR], "budget": 20}
+    reply = call("compress", arguments, shadow)
+    assert reply.content[0].text == f"{MUSEUM.strip()}\n\n{HARBOUR.strip()}"
+    assert read_details(reply)["status"] == "unchanged"
+    check_entry(file, "mcp")
+
+
+def test_the_mcp_command_takes_a_shadow(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mcp")
+    import tersely_mcp.server
+
+    served: list[Compressor] = []
+    monkeypatch.setattr(tersely_mcp.server, "serve", lambda compressor, **_: served.append(compressor))
+
+    def run(*options: Any) -> Compressor:
+        assert main(["mcp", *options]) == 0
+        return served.pop()
+
+    assert not isinstance(run(), RecordingCompressor)
+    compressor = run("--ledger", str(file), "--shadow")
+    compressor.compress(QUESTION, [MUSEUM, HARBOUR], budget=20)
+    check_entry(file, "mcp")
