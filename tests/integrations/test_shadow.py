@@ -65,6 +65,6 @@ def test_the_mcp_command_takes_a_shadow(file: Path, monkeypatch: pytest.MonkeyPa
         return served.pop()
 
     assert not isinstance(run(), RecordingCompressor)
-    compressor = run("--ledger", str(file), "--shadow")
+    compressor = run("--ledger-file", str(file), "--shadow")
     compressor.compress(QUESTION, [MUSEUM, HARBOUR], budget=20)
     check_entry(file, "mcp")
