@@ -35,6 +35,7 @@ API = {
 PLOTS = "benchmarks/baselines/"
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+_COLOURS = re.compile(r'(<form\b[^>]*data-md-component="palette">)(.*?)(?=</form>)', re.DOTALL)
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 
 
@@ -57,6 +58,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     parts = _FENCE.split(markdown)  # every second part is a fence
     parts[::2] = [_move_links(part, source, page.file.src_uri) for part in parts[::2]]
     return "".join(parts)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the group of buttons that choose the colours."""
+    return _COLOURS.sub(r'\1<div role="radiogroup" aria-label="Colours">\2</div>', output)
 
 
 def _move_links(text: str, source: str, name: str) -> str:

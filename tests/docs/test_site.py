@@ -8,12 +8,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("uv")
 
 import tersely
+from tests.browsers import browser as browser
+from tests.browsers import check_accessibility, needs_browser
+from tests.browsers import screen as screen
 from tests.docs.pages import ROOT, TOPICS
 
 OUTSIDE = re.compile(r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>""")
@@ -112,3 +116,17 @@ def test_nothing_is_loaded_from_outside(site: Path) -> None:
     assert OUTSIDE.findall('<script async src="https://cdn.example/x.js"></script>'), "the scan finds one"
     styles = "".join(path.read_text("utf-8") for path in site.rglob("*.css"))
     assert re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)]*", styles) == []
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    "name", ["index.html", "options-and-results.html", "results.html", "api/tersely.html"]
+)
+def test_everybody_can_read_the_site(browser: Any, screen: int, site: Path, name: str) -> None:
+    for _ in range(2):  # the first visit stores the colours
+        browser.get((site / f"{name}.html").as_uri())
+        browser.execute_script("localStorage.clear()")
+    is_dark = browser.execute_script("return matchMedia('(prefers-color-scheme: dark)').matches")
+    scheme = browser.execute_script("return document.body.dataset.mdColorScheme")
+    assert scheme == ("slate" if is_dark else "default")
+    check_accessibility(browser, screen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ pytest.importorskip("selenium")
 import httpx2
 from selenium.webdriver.common.keys import Keys
 
-from benchmarks.surfaces.playground import find, open_browser, show_example, wait
+from benchmarks.surfaces.playground import find, show_example, wait
 from tersely import Compressor
 from tersely.cli import main
 from tersely.cli.read import DEMO_QUERY
@@ -23,24 +22,16 @@ from tersely.view import make_page
 from tersely_ledger import Entry, Ledger, LedgerSettings, Usage
 from tersely_ledger.store import HELD_OUT, SHORTENED
 from tersely_server import ServerSettings, build_app
+from tests.browsers import browser as browser
+from tests.browsers import check_accessibility, needs_browser
+from tests.browsers import screen as screen
 from tests.servers import serve_app
-
-needs_browser = pytest.mark.skipif(
-    shutil.which("chromium") is None or shutil.which("chromedriver") is None,
-    reason="needs Debian's chromium and chromium-driver: scripts/browser",
-)
 
 
 @pytest.fixture(scope="module")
 def url(bundled: Compressor) -> Iterator[str]:
     with serve_app(build_app(bundled)) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
 
 
 def test_the_page_loads_nothing_from_outside(url: str) -> None:
@@ -201,27 +192,6 @@ def test_markup_in_documents_is_text(browser: Any, url: str) -> None:
     assert attack in find(browser, "#shown")[0].text
     assert find(browser, "#shown img, #right img, .words b") == []
     assert browser.title == "tersely playground"
-
-
-@pytest.fixture(params=[(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")], ids=str)
-def screen(browser: Any, request: pytest.FixtureRequest) -> Iterator[int]:
-    """The width of the browser's screen, in a colour scheme."""
-    width, scheme = request.param
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    yield width
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-def check_accessibility(browser: Any, width: int) -> None:
-    """Check the page as it is shown with axe, and that it is not wider than the screen."""
-    axe_selenium = pytest.importorskip("axe_selenium_python")
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    axe = axe_selenium.Axe(browser)
-    axe.inject()
-    assert axe.run()["violations"] == []
 
 
 @needs_browser
