@@ -76,6 +76,8 @@ class Recipe:
     """Weight of the KL, in the reward with "ppo", else in the loss."""
     entropy: float = 0.0
     temperature: float = 1.0
+    validation_temperature: float = 0.0
+    """0 takes the most likely tokens."""
     w: float = 0.2
     """Weight of the quality with "hrr" (ZipRL, equation 4)."""
     reset_tokens: int = 8000

@@ -61,6 +61,16 @@ def test_recipe_gives_settings(file: Path) -> None:
     assert int(settings["actor_rollout_ref.actor.ppo_max_token_len_per_gpu"]) >= recipe.context_tokens
     assert settings["actor_rollout_ref.rollout.max_model_len"] == str(recipe.context_tokens)
     assert settings["actor_rollout_ref.actor.use_kl_loss"] == str(recipe.paper == "ZipRL").lower()
+    # verl clips at these two, whatever clip_ratio is.
+    for side in ("low", "high"):
+        assert settings[f"actor_rollout_ref.actor.clip_ratio_{side}"] == str(recipe.clip)
+    # verl[vllm] comes without flash-attn, which verl asks for by default.
+    for model in ["actor_rollout_ref.model"] + ["critic.model"] * (recipe.algorithm == "ppo"):
+        assert settings[f"+{model}.override_config.attn_implementation"] == "sdpa"
+        assert settings[f"{model}.use_remove_padding"] == "false"
+    temperature = settings["actor_rollout_ref.rollout.val_kwargs.temperature"]
+    assert temperature == ("0.8" if recipe.paper == "ZipRL" else "0.0")
+    assert settings["actor_rollout_ref.rollout.val_kwargs.do_sample"] == str(recipe.paper == "ZipRL").lower()
 
 
 def test_refuses_fewer_questions_than_a_batch(
