@@ -95,6 +95,21 @@ def test_refuses_fewer_questions_than_a_batch(
     assert [row["extra_info"]["index"] for part in rows for row in part] == list(range(185))
 
 
+def test_questions_follow_the_recipes_data(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = tmp_path / "own.toml"
+    text = (RUNS / "supo.toml").read_text(encoding="utf-8")
+    recipe.write_text(text.replace('["hotpotqa"]', '["own.jsonl"]'), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    command = ["training.rl.verl", "--config", str(recipe), "--questions", "all.parquet"]
+    monkeypatch.setattr(sys, "argv", command)
+    for count in (80, 90):
+        write_set(tmp_path / "own.jsonl", count)
+        program.main()
+        assert read_table("all.parquet").num_rows == count * 9 // 10
+
+
 def write_set(file: Path, count: int, **changes: Any) -> str:
     texts = [f"The ferry of line {number} is called Orvelle {number}." for number in range(count)]
     rows = [
