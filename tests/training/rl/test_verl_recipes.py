@@ -28,7 +28,7 @@ from training.rl.engines.random_model import make_tokenizer
 from training.rl.environments.archive import make_archive
 from training.rl.environments.families import WordEmbedder
 from training.rl.environments.search import Question
-from training.rl.recipes import Recipe, load_questions, make_algorithm, make_environment
+from training.rl.recipes import Recipe, count_training, load_questions, make_algorithm, make_environment
 from training.rl.targets import count_written
 from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
 from training.rl.verl import __main__ as program
@@ -89,10 +89,11 @@ def test_refuses_fewer_questions_than_a_batch(
     monkeypatch.setattr(sys, "argv", [*command, str(RUNS / "evolving.toml")])
     program.main()
     printed = capsys.readouterr().out
-    assert "trainer.total_epochs=20" in printed  # 100 steps, five in a pass over 167 questions
+    # Half of the questions are for the harvest. 100 steps, two in a pass over 83 of the 92 others.
+    assert "trainer.total_epochs=50" in printed
     assert f"data.val_files={tmp_path / 'all.validation.parquet'}" in printed
     rows = [read_table(tmp_path / f"all{end}.parquet").to_pylist() for end in ("", ".validation")]
-    assert [row["extra_info"]["index"] for part in rows for row in part] == list(range(185))
+    assert [row["extra_info"]["index"] for part in rows for row in part] == list(range(92))
 
 
 def test_questions_follow_the_recipes_data(
@@ -127,6 +128,18 @@ def test_questions_come_from_a_list_of_sets(tmp_path: Path) -> None:
     assert Counter(question.id.split("-")[0] for question in questions) == {"one": 4, "two": 3}
     assert all(question.documents for question in questions)
     assert all(documents[docid] for question in questions for docid in question.documents)
+
+
+def test_harvest_takes_other_questions_than_the_run(tmp_path: Path) -> None:
+    sets = [write_set(tmp_path / "one.jsonl", 30), write_set(tmp_path / "two.jsonl", 12)]
+    recipe = replace(read_settings(Recipe, RUNS / "evolving.toml"), data=sets, questions=20, sft_questions=10)
+    parts = [{q.id for q in load_questions(recipe, part=part)[0]} for part in ("rl", "sft")]
+    assert [len(part) for part in parts] == [20 + 8, 10 + 4]  # a smaller set is shared in the same proportion
+    assert not parts[0] & parts[1]
+    same = replace(recipe, sft_questions=0)
+    run, harvest = (load_questions(same, part=part)[0] for part in ("rl", "sft"))
+    assert harvest == run[: count_training(len(run))]  # none that validates
+    assert len(harvest) == 32 - 3
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-from training.rl.recipes import Recipe, load_questions
+from training.rl.recipes import Recipe, count_training, load_questions
 
 GPUS = 8
 """GPUs of one node."""
 ROOT = Path(__file__).parents[3]
 MODULES = "training.rl.verl.loop,training.rl.verl.trainer"
 """Modules that every process of a run imports."""
-VALIDATION = 100
-"""Maximum number of questions to validate with; at most a tenth of all."""
 SAVE_EVERY, VALIDATE_EVERY = 20, 20
 """Steps between two checkpoints, and between two validations. verl's defaults never save or validate."""
 
@@ -33,7 +31,7 @@ def write_questions(recipe: Recipe, train: Path, validation: Path, *, data: Path
         }
         for number, question in enumerate(questions)
     ]
-    first = len(rows) - min(VALIDATION, len(rows) // 10)
+    first = count_training(len(rows))
     Dataset.from_list(rows[:first]).to_parquet(str(train))
     Dataset.from_list(rows[first:]).to_parquet(str(validation))
 
