@@ -26,9 +26,10 @@ SOURCES = {
     "chains3": ("three-hop questions from the same", "CC BY-SA 4.0, CC BY-SA 3.0, CC BY 4.0, Apache-2.0"),
 }
 """Description and licence of each training set."""
+OWN = ("a set of the trainer's own", "not stated here")
 
 
 def render_sources(names: Iterable[str]) -> str:
     """Return a Markdown table of these sets."""
-    rows = "\n".join(f"| {name} | {' | '.join(SOURCES[name])} |" for name in names)
+    rows = "\n".join(f"| {name} | {' | '.join(SOURCES.get(name, OWN))} |" for name in names)
     return f"| set | what | licence |\n|---|---|---|\n{rows}"

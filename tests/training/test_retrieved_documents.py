@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tersely import Compressor
 from tests.benchmarks.towns import write_rows
 from training.reader.data import NEGATIVES, read_sources
+from training.rl import recipes as rl
 from training.selector_model.config import DataConfig, Labels
 from training.selector_model.groups import Group, list_labels, prepare_groups, read_groups
+from training.settings import read_settings
+from training.summarizer.examples import Recipe, make_lessons
+from training.summarizer.relevance import Candidates, make_choices
 
 PLACES = [f"{start}{end}" for start in ("Orv", "Lin", "Tar", "Bra") for end in ("elle", "dis", "nwick")]
 RETRIEVED = 6
@@ -137,3 +144,60 @@ def test_reports_questions_that_teach_nothing(tmp_path: Path, capsys: pytest.Cap
     assert len(read_groups(run, "train")) == 8
     printed = capsys.readouterr().out
     assert "own.jsonl.gz: nothing can be learned from 1 of 12 questions.\nline 5: no document" in printed
+
+
+def test_summaries_are_learned_from_answers_alone(tmp_path: Path) -> None:
+    write_rows(tmp_path / "train/own.jsonl.gz", [make_row(number) for number in range(6)])
+    recipe = Recipe({"own": 6}, smallest=60, largest=120)
+    lessons = make_lessons(recipe, Compressor(threads=1), tmp_path / "lessons.jsonl", tmp_path)
+    assert {lesson.source for lesson in lessons} == {"own"}
+    for lesson in lessons:
+        assert f"ferry of line {lesson.id} was built in" in lesson.summary
+        assert "Coins" not in lesson.messages[1]["content"]  # holds the answer by chance
+
+
+def test_relevance_is_learned_from_answers_alone(tmp_path: Path) -> None:
+    write_rows(tmp_path / "train/own.jsonl.gz", [make_row(number) for number in range(6)])
+    choices = make_choices(Candidates({"own": 6}, passages=RETRIEVED - 1, unanswered=0.0), tmp_path)
+    assert len(choices) == 6
+    for choice in choices:
+        assert "was built in" in choice.passages[choice.relevant]
+        assert not any("Coins" in passage for passage in choice.passages)
+    with pytest.raises(ValueError, match="none of 6 questions of own has one gold passage among 10"):
+        make_choices(Candidates({"own": 6}), tmp_path)
+
+
+@pytest.mark.parametrize("make", ["summaries", "relevance"])
+def test_unusable_sets_are_named(tmp_path: Path, make: str) -> None:
+    def load(name: str) -> None:
+        if make == "relevance":
+            make_choices(Candidates({name: 6}), tmp_path)
+        else:
+            make_lessons(Recipe({name: 6}), Compressor(threads=1), tmp_path / "lessons.jsonl", tmp_path)
+
+    write_rows(
+        tmp_path / "train/own.jsonl.gz", [make_row(number, answers=["Nowhere"]) for number in range(6)]
+    )
+    with pytest.raises(ValueError, match="nothing can be learned from 6 of 6 questions"):
+        load("own")
+    with pytest.raises(ValueError, match=r"other\.jsonl\.gz does not exist"):
+        load("other")
+
+
+@pytest.mark.parametrize("end", ["jsonl", "jsonl.gz"])
+def test_policies_are_trained_on_answers_alone(
+    tmp_path: Path, end: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [make_row(number) for number in range(4)]
+    rows += [make_row(4, answers=["Nowhere"]), make_row(5, answers=[])]
+    file = tmp_path / f"own.{end}"
+    write_rows(tmp_path / "own.jsonl.gz", rows)
+    if end == "jsonl":
+        file.write_bytes(gzip.decompress((tmp_path / "own.jsonl.gz").read_bytes()))
+    recipe = read_settings(rl.Recipe, Path(__file__).parents[2] / "training/runs/verl/supo.toml")
+    questions, documents = rl.load_questions(replace(recipe, data=[str(file)]))
+    assert sorted(q.id for q in questions) == [f"own-{number}" for number in range(1, 5)]
+    assert all(len(q.documents) == 2 for q in questions)
+    assert len(documents) == 6 * RETRIEVED
+    printed = capsys.readouterr().out
+    assert "2 of 6 questions are left out: 1 have no answer, of 1 no document holds an answer" in printed

@@ -27,7 +27,7 @@ LONGEST_THOUGHT = 300
 _STEP = re.compile(
     r"Thought: (?P<thought>.*?)\nAction: (?P<action>search|finish)\[(?P<value>.*)\]\s*", re.DOTALL
 )
-_REWARDED = re.compile(r"Episode finished, reward = (?:True|1)\b")
+_END = re.compile(r"Episode finished, reward = (\w+)")
 _OBSERVATION = "Observation: "
 
 
@@ -70,6 +70,12 @@ def shuffle(trajectories: Iterable[Trajectory], seed: int) -> list[Trajectory]:
     return mixed
 
 
+def read_end(message: str) -> bool | None:
+    """Return whether the last message of a run says that it was rewarded; None if it does not say."""
+    found = _END.search(message)
+    return found and found[1] in ("True", "1")
+
+
 def _read(row: dict[str, Any]) -> Trajectory | None:
     """Return the run in a row, or None if it is not rewarded, not well-formed, too long, or found no text
     with its answer. This excludes the answers yes and no, which cannot be looked up in a snippet."""
@@ -77,7 +83,7 @@ def _read(row: dict[str, Any]) -> Trajectory | None:
     said = [m["content"] for m in after if m["role"] == "assistant"]
     found = [m["content"].removeprefix(_OBSERVATION).strip() for m in after if m["role"] == "user"]
     steps = [_STEP.fullmatch(text) for text in said]
-    if not found or not _REWARDED.search(found[-1]) or row["reward"] == 0 or len(found) != len(said):
+    if not found or not read_end(found[-1]) or row["reward"] == 0 or len(found) != len(said):
         return None
     if any(step is None for step in steps):
         return None

@@ -7,7 +7,9 @@ FOLDER/pairs.jsonl      RECON's queries with their passages (appendix B.2): the 
                         rollout, each with the k best passages, as they are
 
 `training.rl.imitate` learns from the rollouts, `training.rl.experience.start` makes a bank of them, and
-`training.summarizer.teacher --pairs` asks a teacher about the pairs. A command that was stopped continues.
+`training.summarizer.teacher --pairs` asks a teacher about the pairs. The first rollouts, from which the bank
+and the summarizer are made, need --without-learned. No question is one that the run validates with, or, with
+`sft_questions` in the recipe, one that it trains on. A command that was stopped continues.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +72,11 @@ def harvest(environment: SearchEnvironment, policy: Policy, count: int, out: Pat
     }
 
 
+def strip_learned(recipe: Recipe) -> Recipe:
+    """Return a recipe without its bank and summarizer, which are made from rollouts."""
+    return replace(recipe, bank="", extractor="", summarizer="")
+
+
 def _make_pairs(environment: SearchEnvironment, task: SearchTask, facts: Any) -> Iterator[dict[str, Any]]:
     """Yield the distinct queries of a rollout with their passages."""
     for number, query in enumerate(dict.fromkeys(facts["queries"])):
@@ -93,11 +101,16 @@ def main() -> None:
     parser.add_argument("--policy", required=True, help="URL#MODEL of a vLLM server")
     parser.add_argument("--count", type=int, required=True, help="questions to roll out")
     parser.add_argument("--out", type=Path, required=True, help="folder of the rollouts")
+    parser.add_argument(
+        "--without-learned", action="store_true", help="without the recipe's bank and summarizer"
+    )
     args = parser.parse_args()
 
     from transformers import AutoTokenizer  # takes seconds
 
     recipe = read_settings(Recipe, args.config)
+    if args.without_learned:
+        recipe = strip_learned(recipe)
     url, _, model = args.policy.partition("#")
     policy = VllmPolicy(
         url,
@@ -107,7 +120,10 @@ def main() -> None:
         temperature=recipe.temperature,
     )
     tokenizer = AutoTokenizer.from_pretrained(recipe.policy)
-    environment = make_environment(recipe, tokenizer, *load_questions(recipe, data=args.data))
+    questions, documents = load_questions(recipe, data=args.data, part="sft")
+    if len(questions) < args.count:
+        parser.error(f"the recipe has {len(questions)} questions for rollouts")
+    environment = make_environment(recipe, tokenizer, questions, documents)
     print(json.dumps(harvest(environment, policy, args.count, args.out)))
 
 

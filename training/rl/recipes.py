@@ -31,6 +31,8 @@ from training.rl.judge import Judge
 from training.rl.language.chat import Chat
 from training.rl.trajectory import Trajectory
 
+VALIDATION = 100
+"""Maximum number of questions to validate with; at most a tenth of all."""
 _BYTES = 16
 """Bytes of a parameter in training: weights, gradients, and Adam's moments and master weights (2 + 2 +
 12)."""
@@ -54,7 +56,7 @@ class Recipe:
     """Sets of `benchmarks.shared.tasks`, whose training questions are used, or files of JSON lines with
     `question`, `answers` and, without a retriever, `docs`."""
     questions: int
-    """Number of questions to read from each of them."""
+    """Number of questions of each set to train on and validate with."""
     turns: int
     k: int
     reply_tokens: int
@@ -77,6 +79,11 @@ class Recipe:
     """Weight of the KL, in the reward with "ppo", else in the loss."""
     entropy: float = 0.0
     temperature: float = 1.0
+    sft_questions: int = 0
+    """Number of further questions of each set, for the rollouts of `training.rl.harvest`; 0 for those to
+    train on. A set that has too few is shared in proportion."""
+    validation_temperature: float = 0.0
+    """0 takes the most likely tokens."""
     w: float = 0.2
     """Weight of the quality with "hrr" (ZipRL, equation 4)."""
     reset_tokens: int = 8000
@@ -143,23 +150,45 @@ class Questions:
         return self.environment.make_task(self.environment.questions[index], random.Random(index), 1.0)
 
 
-def load_questions(recipe: Recipe, *, data: Path | None = None) -> tuple[list[Question], dict[str, Document]]:
-    """Load the questions of all of a recipe's sets, mixed, and their documents.
+def load_questions(
+    recipe: Recipe, *, data: Path | None = None, part: Literal["rl", "sft"] = "rl"
+) -> tuple[list[Question], dict[str, Document]]:
+    """Load a part of the questions of all of a recipe's sets, mixed, and their documents.
+
+    Args:
+        part: "rl" for those of the run, the last of which are for validation (`count_training`); "sft" for
+        those of the harvest, of which none is for validation.
 
     Raises ValueError if a set gives none, or without a retriever no question has a document with its answer.
     """
     questions: list[Question] = []
     documents: dict[str, Document] = {}
+    wanted = recipe.questions + recipe.sft_questions
     for name in recipe.data:
-        found, own = load_task_set(name, data=data, limit=recipe.questions)
-        usable = [q for q in found if recipe.retriever or q.documents]
+        found, own = load_task_set(name, data=data, limit=wanted)
+        answered = [q for q in found if q.answers]
+        usable = [q for q in answered if recipe.retriever or q.documents]
         if not usable:
             lacks = "no document holds an answer, and retriever is empty" if found else "it is empty"
             raise ValueError(f"nothing can be learned from the {len(found)} questions of {name}: {lacks}")
-        questions += usable
+        if len(usable) < len(found):
+            print(
+                f"{name}: {len(found) - len(usable)} of {len(found)} questions are left out:"
+                f" {len(found) - len(answered)} have no answer, of {len(answered) - len(usable)} no document"
+                " holds an answer"
+            )
+        first = len(usable) * recipe.questions // wanted
+        questions += usable[first:] if part == "sft" and recipe.sft_questions else usable[:first]
         documents |= own
     random.Random(len(questions)).shuffle(questions)
+    if part == "sft" and not recipe.sft_questions:
+        questions = questions[: count_training(len(questions))]
     return questions, documents
+
+
+def count_training(questions: int) -> int:
+    """Return how many of a run's questions are trained on; the others, after them, are for validation."""
+    return questions - min(VALIDATION, questions // 10)
 
 
 def load_environment(recipe: Recipe, tokenizer: Any, *, data: Path | None = None) -> Questions:

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.shared.tasks import Example, load
+from benchmarks.shared.tasks import Example, SourceDocument, load
 from benchmarks.shared.tasks.example import KeptSpan
 from benchmarks.shared.tasks.rows import find_data_folder, read_lines
 from tersely import Compression, Compressor, Document
@@ -29,6 +29,7 @@ from tersely_agents.summaries.grounding import Sources
 from tersely_agents.summaries.types import ASPECTS, Aspect
 from tersely_agents.summaries.writing import score_texts, write_messages
 from training.run import read_whole_lines, show_progress
+from training.selector_model.questions import Question, read_questions
 from training.summarizer.standalone import Reference, clean_tokenized, make_standalone
 
 TASKS = {
@@ -38,7 +39,8 @@ TASKS = {
     "squad_train44": "squad",
     "qmsum": "qmsum",
 }
-"""Benchmark task that reads each set's training part."""
+"""Benchmark task that reads each set's training part. Any other name is a file of the data folder with
+questions, answers and retrieved documents (`load_set`)."""
 NEGATIVES = 9
 EXTRA: Mapping[Aspect, int] = {"completeness": 1, "coverage": 2}
 """Number of sentences that an aspect adds to the gold ones."""
@@ -102,7 +104,13 @@ def make_lessons(
             row = {"id": example.id, "lesson": lesson and asdict(lesson)}
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
             stream.flush()
-    return read_lessons(file)
+    lessons = read_lessons(file)
+    if not lessons:
+        raise ValueError(
+            f"none of {len(drawn)} questions gave an example: the selector has to keep every sentence that is"
+            " needed, or more questions are needed"
+        )
+    return lessons
 
 
 def read_lessons(file: Path) -> list[Lesson]:
@@ -123,15 +131,59 @@ def draw_questions(recipe: Recipe, data: Path) -> list[tuple[str, Example]]:
 
 def _draw(recipe: Recipe, name: str, count: int, data: Path) -> list[Example]:
     negatives = NEGATIVES if name in ("qed_nq", "squad_train44") else 0
-    return load(
-        TASKS[name], "train", data=data, limit=count, seed=recipe.seed, negatives=negatives, neighbours="bm25"
+    return load_set(name, data, count, recipe.seed, negatives)
+
+
+def load_set(name: str, data: Path, count: int, seed: int, negatives: int = 0) -> list[Example]:
+    """Load training questions of a set.
+
+    The documents of a set that is not in TASKS are those of its file. Without labels, the sentences with an
+    answer in the first document that has one are gold; further documents with an answer are left out, because
+    they may hold it by chance. `negatives` are added to the sets in TASKS.
+
+    Raises ValueError, which names the file, if it is missing or nothing can be learned from it.
+    """
+    if name in TASKS:
+        return load(
+            TASKS[name],
+            "train",
+            data=data,
+            limit=count,
+            seed=seed,
+            negatives=negatives,
+            neighbours="bm25",
+        )
+    usable = [question for question in read_questions(data, name, "string") if question.is_labelled]
+    if not usable:
+        raise ValueError(f"{name}: no sentence is labelled or holds an answer")
+    drawn = random.Random(seed).sample(usable, min(count, len(usable)))
+    return [_make_example(question) for question in drawn]
+
+
+def _make_example(question: Question) -> Example:
+    first = question.documents.index(question.passage)
+    documents = [
+        document
+        for place, document in enumerate(question.documents)
+        if place == first or not (question.matched and document.support)
+    ]
+    return Example(
+        question.id,
+        question.text,
+        question.answers,
+        tuple(SourceDocument(d.title, d.text, bool(d.support)) for d in documents),
+        tuple((place, start, end) for place, d in enumerate(documents) for start, end in d.support),
+        answer_spans=None,
+        findable=True,
     )
 
 
 def _read_references(data: Path) -> dict[str, list[Reference]]:
-    """Read QED's annotation by the question's id: which mention refers to which part of the question."""
+    """Read QED's annotation by the question's id: which mention refers to which part of the question. A data
+    folder need not have it."""
     references: dict[str, list[Reference]] = {}
-    for row in read_lines(data / "train" / "qed_references.jsonl.gz"):
+    file = data / "train" / "qed_references.jsonl.gz"
+    for row in read_lines(file) if file.exists() else ():
         named = [r for r in row["references"] if r["question_text"]]
         references[row["id"]] = [
             Reference(r["context"][0], r["context"][1], r["question_text"]) for r in named

@@ -28,14 +28,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 
-from benchmarks.shared.tasks import Example, load
+from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.rows import find_data_folder
 from tersely.pack.render import title_line
 from training.causal import Adapter
 from training.checkpoint import remove_checkpoint
 from training.run import Run, run_command
 from training.settings import read_settings
-from training.summarizer.examples import TASKS, find_gold
+from training.summarizer.examples import find_gold, load_set
 from training.summarizer.train import Training, find_parts, open_model, run_updates
 
 
@@ -72,21 +72,19 @@ class Choice:
 
 
 def make_choices(candidates: Candidates, data: Path | None = None) -> list[Choice]:
-    """Make the choices of all sets in the random order of the seed."""
+    """Make the choices of all sets in the random order of the seed. Raises ValueError if a set gives none."""
     data = find_data_folder(data)
     draw = random.Random(candidates.seed)
     choices: list[Choice] = []
     for name, count in candidates.questions.items():
-        examples = load(
-            TASKS[name],
-            "train",
-            data=data,
-            limit=count,
-            seed=candidates.seed,
-            negatives=candidates.passages,
-            neighbours="bm25",
-        )
-        choices += [c for e in examples if (c := _make_choice(candidates, e, draw)) is not None]
+        examples = load_set(name, data, count, candidates.seed, candidates.passages)
+        found = [c for e in examples if (c := _make_choice(candidates, e, draw)) is not None]
+        if not found:
+            raise ValueError(
+                f"none of {len(examples)} questions of {name} has one gold passage among"
+                f" {candidates.passages} passages"
+            )
+        choices += found
     draw.shuffle(choices)
     return choices
 

@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from tersely.errors import InvalidInputError
 from tersely.metrics import Range
@@ -72,9 +72,16 @@ def _find(text: str, sentence: str, cursor: int) -> Range | None:
     return match.span() if match else None
 
 
+def open_lines(path: Path) -> TextIO:
+    """Open a text file, which may be compressed with gzip."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8")
+    return open(path, encoding="utf-8")
+
+
 def read_lines(path: Path) -> Iterator[Row]:
-    """Yield every JSON line of a gzipped file."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
+    """Yield every JSON line of a file, which may be compressed with gzip."""
+    with open_lines(path) as lines:
         for line in lines:
             yield json.loads(line)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from training.rl.environments.families import WordEmbedder
 from training.rl.environments.search import Question, SearchEnvironment
 from training.rl.experience.editions import Editions
 from training.rl.experience.evolution import Evolution
-from training.rl.experience.start import make_bank
+from training.rl.experience.start import make_bank, read_rollouts
 from training.rl.judge import Judge
 from training.rl.language.chat import Chat
 from training.rl.trajectory import Trajectory
@@ -160,6 +161,30 @@ def test_first_bank_comes_from_recorded_rollouts(tmp_path: Path) -> None:
         }
     with pytest.raises(ValueError, match="none of 1 rollouts gave a lesson"):
         make_bank(rows[:1], Extractor(None), tmp_path / "empty.db", embedder=WordEmbedder())
+
+
+@pytest.mark.parametrize("name", ["rollouts.jsonl", "rollouts.jsonl.gz"])
+def test_recorded_runs_without_a_reward_say_how_they_ended(tmp_path: Path, name: str) -> None:
+    def make_row(run: str, end: str, **reward: float | None) -> dict[str, Any]:
+        messages = [{"role": "user", "content": "Hm."}, {"role": "user", "content": f"Observation: {end}"}]
+        return {"id": run, "task": "Problem?", "messages": messages, **reward}
+
+    rows = [
+        make_row("train-1", "Episode finished, reward = True", reward=None),
+        make_row("train-2", "Episode finished, reward = 0", reward=None),
+        make_row("train-3", "Episode finished, reward = True", reward=0.25),
+        make_row("train-4", "Nothing was found."),
+        make_row("hotpot-dev-1", "Episode finished, reward = True", reward=1.0),
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    # A benchmark may ask the last one's question.
+    assert [(r["id"], r["reward"]) for r in read_rollouts(tmp_path / name)] == [
+        ("train-1", 1.0),
+        ("train-2", 0.0),
+        ("train-3", 0.25),
+        ("train-4", 1.0),
+    ]
 
 
 def test_demonstrations_for_imitation_recall_lessons(tmp_path: Path) -> None:

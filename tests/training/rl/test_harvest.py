@@ -13,11 +13,13 @@ from tests.loopback import Serve, serving
 from training.rl.engines.random_model import make_tokenizer
 from training.rl.environments.archive import make_archive
 from training.rl.environments.search import SearchEnvironment
-from training.rl.harvest import harvest
+from training.rl.harvest import harvest, strip_learned
 from training.rl.imitate import read_good
 from training.rl.language.chat import Chat
 from training.rl.language.vllm import VllmPolicy
+from training.rl.recipes import Recipe, make_environment
 from training.run import read_whole_lines
+from training.settings import read_settings
 
 CHAT = Chat(make_tokenizer())
 QUESTIONS, DOCUMENTS = make_archive(8, 0)
@@ -78,3 +80,12 @@ def test_imitates_good_rollouts_with_their_exact_tokens(serve: Serve, tmp_path: 
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(ValueError, match="none of the 2 rollouts"):
         read_good(file, 1.0)
+
+
+@pytest.mark.parametrize("name", ["evolving", "recon"])
+def test_first_harvest_needs_neither_bank_nor_summarizer(name: str) -> None:
+    runs = Path(__file__).parents[3] / "training/runs/verl"
+    recipe = strip_learned(read_settings(Recipe, runs / f"{name}.toml"))
+    environment = make_environment(recipe, make_tokenizer(), QUESTIONS, DOCUMENTS)
+    assert environment.experience is None
+    assert recipe.summarizer == ""

@@ -86,6 +86,16 @@ def test_what_a_control_shows_too_is_built_in() -> None:
     assert judge(replace(PREDICTION, controls=[hides]), rows) == "replicated"
 
 
+@pytest.mark.parametrize(("start", "verdict"), [(0.3, "built in"), (0.05, "replicated")])
+def test_what_cold_starts_differ_in_is_built_in(start: float, verdict: str) -> None:
+    rows = [
+        Row(arm, seed, {"reward": reward, "initial_reward": before}, 1.0)
+        for seed in range(1, 11)
+        for arm, reward, before in (("new", 0.8, 0.1 + start), ("old", 0.3, 0.1))
+    ]
+    assert judge(replace(PREDICTION, initial="initial_reward"), rows) == verdict
+
+
 def run_fake(arm: str, seed: int, folder: Path) -> Metrics:
     folder.mkdir(parents=True)
     return {"reward": 0.5 + 0.3 * (arm == "new") + seed / 100, "initial": 0.2}

@@ -127,18 +127,20 @@ def test_ziprl_tools_show_addresses_and_whole_results() -> None:
     assert long["d3"].text in episode.state.result
 
 
-def test_task_set_gives_its_training_questions(tmp_path: Path) -> None:
+def test_task_set_gives_its_training_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["Ada holds the spare key.", *(f"Roof {number} is new." for number in range(9))]
     docs = [
         {"title": text.split()[0], "text": text, "gold": not i, "sentences": [], "support": []}
         for i, text in enumerate(texts)
     ]
     row = {"id": "h1", "question": "Who holds the key?", "answers": ["Ada"], "docs": docs}
+    lost = {**row, "id": "h2", "answers": ["Bert"]}
     (tmp_path / "train").mkdir()
     with gzip.open(tmp_path / "train" / "hotpotqa.jsonl.gz", "wt") as stream:
-        stream.write(json.dumps(row) + "\n")
+        stream.write(json.dumps(row) + "\n" + json.dumps(lost) + "\n")
     questions, documents = load_task_set("hotpotqa", data=tmp_path, limit=4)
     (question,) = questions
+    assert "1 of 2 questions are left out: no document holds an answer" in capsys.readouterr().out
     assert [documents[docid].text for docid in question.documents] == ["Ada holds the spare key."]
     assert sorted(d.text for d in documents.values()) == sorted(texts)
     environment = SearchEnvironment(questions, documents, CHAT, positions=9000, compressor=COMPRESSOR)

@@ -123,7 +123,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, Path]:
     return settings, file
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_example_learns_to_read_on_and_to_summarise(
     tmp_path: Path, example: tuple[Settings, Path], seed: int
 ) -> None:

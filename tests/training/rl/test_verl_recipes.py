@@ -28,7 +28,7 @@ from training.rl.engines.random_model import make_tokenizer
 from training.rl.environments.archive import make_archive
 from training.rl.environments.families import WordEmbedder
 from training.rl.environments.search import Question
-from training.rl.recipes import Recipe, load_questions, make_algorithm, make_environment
+from training.rl.recipes import Recipe, count_training, load_questions, make_algorithm, make_environment
 from training.rl.targets import count_written
 from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
 from training.rl.verl import __main__ as program
@@ -61,6 +61,16 @@ def test_recipe_gives_settings(file: Path) -> None:
     assert int(settings["actor_rollout_ref.actor.ppo_max_token_len_per_gpu"]) >= recipe.context_tokens
     assert settings["actor_rollout_ref.rollout.max_model_len"] == str(recipe.context_tokens)
     assert settings["actor_rollout_ref.actor.use_kl_loss"] == str(recipe.paper == "ZipRL").lower()
+    # verl clips at these two, whatever clip_ratio is.
+    for side in ("low", "high"):
+        assert settings[f"actor_rollout_ref.actor.clip_ratio_{side}"] == str(recipe.clip)
+    # verl[vllm] comes without flash-attn, which verl asks for by default.
+    for model in ["actor_rollout_ref.model"] + ["critic.model"] * (recipe.algorithm == "ppo"):
+        assert settings[f"+{model}.override_config.attn_implementation"] == "sdpa"
+        assert settings[f"{model}.use_remove_padding"] == "false"
+    temperature = settings["actor_rollout_ref.rollout.val_kwargs.temperature"]
+    assert temperature == ("0.8" if recipe.paper == "ZipRL" else "0.0")
+    assert settings["actor_rollout_ref.rollout.val_kwargs.do_sample"] == str(recipe.paper == "ZipRL").lower()
 
 
 def test_refuses_fewer_questions_than_a_batch(
@@ -79,10 +89,26 @@ def test_refuses_fewer_questions_than_a_batch(
     monkeypatch.setattr(sys, "argv", [*command, str(RUNS / "evolving.toml")])
     program.main()
     printed = capsys.readouterr().out
-    assert "trainer.total_epochs=20" in printed  # 100 steps, five in a pass over 167 questions
+    # Half of the questions are for the harvest. 100 steps, two in a pass over 83 of the 92 others.
+    assert "trainer.total_epochs=50" in printed
     assert f"data.val_files={tmp_path / 'all.validation.parquet'}" in printed
     rows = [read_table(tmp_path / f"all{end}.parquet").to_pylist() for end in ("", ".validation")]
-    assert [row["extra_info"]["index"] for part in rows for row in part] == list(range(185))
+    assert [row["extra_info"]["index"] for part in rows for row in part] == list(range(92))
+
+
+def test_questions_follow_the_recipes_data(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = tmp_path / "own.toml"
+    text = (RUNS / "supo.toml").read_text(encoding="utf-8")
+    recipe.write_text(text.replace('["hotpotqa"]', '["own.jsonl"]'), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    command = ["training.rl.verl", "--config", str(recipe), "--questions", "all.parquet"]
+    monkeypatch.setattr(sys, "argv", command)
+    for count in (80, 90):
+        write_set(tmp_path / "own.jsonl", count)
+        program.main()
+        assert read_table("all.parquet").num_rows == count * 9 // 10
 
 
 def write_set(file: Path, count: int, **changes: Any) -> str:
@@ -102,6 +128,18 @@ def test_questions_come_from_a_list_of_sets(tmp_path: Path) -> None:
     assert Counter(question.id.split("-")[0] for question in questions) == {"one": 4, "two": 3}
     assert all(question.documents for question in questions)
     assert all(documents[docid] for question in questions for docid in question.documents)
+
+
+def test_harvest_takes_other_questions_than_the_run(tmp_path: Path) -> None:
+    sets = [write_set(tmp_path / "one.jsonl", 30), write_set(tmp_path / "two.jsonl", 12)]
+    recipe = replace(read_settings(Recipe, RUNS / "evolving.toml"), data=sets, questions=20, sft_questions=10)
+    parts = [{q.id for q in load_questions(recipe, part=part)[0]} for part in ("rl", "sft")]
+    assert [len(part) for part in parts] == [20 + 8, 10 + 4]  # a smaller set is shared in the same proportion
+    assert not parts[0] & parts[1]
+    same = replace(recipe, sft_questions=0)
+    run, harvest = (load_questions(same, part=part)[0] for part in ("rl", "sft"))
+    assert harvest == run[: count_training(len(run))]  # none that validates
+    assert len(harvest) == 32 - 3
 
 
 @pytest.mark.parametrize(

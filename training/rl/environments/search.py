@@ -16,7 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from benchmarks.shared.tasks import load_findable
+from benchmarks.shared.tasks import load
+from benchmarks.shared.tasks.rows import open_lines
 from tersely import Compressor
 from tersely.metrics import contains_answer, exact_match
 from tersely.types import Document
@@ -288,9 +289,9 @@ def _results(state: EpisodeState) -> list[str]:
 def load_task_set(
     name: str, *, data: str | Path | None, limit: int, seed: int = 13
 ) -> tuple[list[Question], dict[str, Document]]:
-    """Load questions and their documents: a set of the benchmarks' train split, or a file of JSON lines with
-    `question`, `answers` and, unless a retriever has the documents, `docs`. A question's documents are those
-    that the set marks as gold, or else those with an answer."""
+    """Load questions and their documents: a set of the benchmarks' train split, or a file of JSON lines
+    (`.jsonl` or `.jsonl.gz`) with `question`, `answers` and, unless a retriever has the documents, `docs`. A
+    question's documents are those that the set marks as gold, or else those with an answer."""
     questions: list[Question] = []
     documents: dict[str, Document] = {}
     ids: dict[tuple[str | None, str], str] = {}
@@ -306,19 +307,25 @@ def load_task_set(
 
 
 def _read_rows(name: str, data: str | Path | None, limit: int, seed: int) -> Iterator[_Row]:
-    if not name.endswith(".jsonl"):
-        for example in load_findable(name, "train", data=data, limit=limit, seed=seed):
+    if not name.endswith((".jsonl", ".jsonl.gz")):
+        drawn = load(name, "train", data=data, limit=limit * 5 // 4, seed=seed)
+        usable = [example for example in drawn if example.findable]
+        if len(usable) < len(drawn):
+            lost = len(drawn) - len(usable)
+            print(f"{name}: {lost} of {len(drawn)} questions are left out: no document holds an answer")
+        for example in usable[:limit]:
             found = [(d.title, d.text, d.gold) for d in example.documents]
             yield example.id, example.question, example.answers, found
         return
-    with open(name, encoding="utf-8") as stream:
+    with open_lines(Path(name)) as stream:
         for number, line in enumerate(stream, 1):
             if number > limit:
                 return
             try:
                 row = json.loads(line)
                 found = [(d.get("title"), d["text"], d.get("gold")) for d in row.get("docs", [])]
-                yield f"{Path(name).stem}-{number}", row["question"], [str(a) for a in row["answers"]], found
+                stem = Path(name).name.removesuffix(".gz").removesuffix(".jsonl")
+                yield f"{stem}-{number}", row["question"], [str(a) for a in row["answers"]], found
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ValueError(
                     f'{name}, line {number}: expected {{"question": string, "answers": [string, ...], "docs":'

@@ -2,8 +2,10 @@
 
 Makes the bank that a run of Evolving Rollouts starts from (section 3.2): a frozen language model condenses
 each recorded rollout on its own, and writes lessons. FILE has JSON lines with `question` (or `task`),
-`messages` and `reward`, such as those of `training.rl.harvest`; lines without a reward count as successes. A
-command that was stopped continues: questions that the bank has lessons of are skipped.
+`messages` and `reward`, such as those of `training.rl.harvest`. If `reward` is missing or null, the last
+message says it ("Episode finished, reward = True"); otherwise the line counts as a success. Runs on questions
+that benchmarks may ask are left out. A command that was stopped continues: questions that the bank has
+lessons of are skipped.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 from benchmarks.shared.tasks.rows import read_lines
 from tersely_agents.chat import ChatError, ChatModel
 from tersely_agents.experience import Attempt, Embedder, Experience, ExperienceBank, ExperienceError, extract
+from training.agent.trajectories import HELD_OUT, read_end
 from training.chats import open_chat
 from training.run import show_progress
 
@@ -50,12 +53,25 @@ def make_bank(
         return {"lessons": len(bank), "failed": failed}
 
 
+def read_rollouts(file: Path) -> list[dict[str, Any]]:
+    """Read recorded rollouts, each with its reward."""
+    rows = [row for row in read_lines(file) if not str(row.get("id", "")).startswith(HELD_OUT)]
+    return [{**row, "reward": _read_reward(row)} for row in rows]
+
+
+def _read_reward(row: dict[str, Any]) -> float:
+    if row.get("reward") is not None:
+        return min(1.0, max(0.0, float(row["reward"])))
+    said = read_end(str(row["messages"][-1]["content"]))
+    return 1.0 if said is None else float(said)
+
+
 def _name(row: dict[str, Any]) -> str:
     return str(row.get("question") or row["task"]).strip()
 
 
 def _extract(extractor: ChatModel, row: dict[str, Any]) -> list[Experience]:
-    attempt = Attempt(row["messages"], min(1.0, max(0.0, float(row.get("reward", 1.0)))))
+    attempt = Attempt(row["messages"], row["reward"])
     try:
         return extract(extractor, _name(row), [attempt], run=RUN)
     except (ChatError, ExperienceError) as error:
@@ -70,7 +86,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="file of the bank")
     parser.add_argument("--parallel", type=int, default=1, help="rollouts at once")
     args = parser.parse_args()
-    rows = list(read_lines(args.rollouts))
+    rows = read_rollouts(args.rollouts)
     facts = make_bank(rows, open_chat(args.extractor), args.out, parallel=args.parallel, show=True)
     print(json.dumps(facts))
 

@@ -30,6 +30,8 @@ class Prediction:
         if that cannot happen. No seed is left out.
     controls: pairs of arms without the mechanism, such as a flawless expert or a policy without reinforcement
         learning. If one pair differs as predicted, too, the difference is built in.
+    initial: the metric before reinforcement learning, as a further control: the same two arms are compared by
+        it, so that what their cold starts differ in is built in. "" for arms that share a cold start.
     """
 
     metric: str
@@ -41,14 +43,17 @@ class Prediction:
     statistic: Literal["mean", "deviation"] = "mean"
     missing: float | None = None
     controls: Sequence[tuple[str, str]] = ()
+    initial: str = ""
 
     def describe(self) -> str:
         what = f"`{self.metric}`" if self.statistic == "mean" else f"deviation of `{self.metric}` over seeds"
         return f"{what}: {self.higher} above {self.lower} by at least {self.margin:g}"
 
     def list_controls(self) -> list[Prediction]:
-        """Return the same prediction for the arms of each control."""
-        return [replace(self, higher=higher, lower=lower, controls=()) for higher, lower in self.controls]
+        """Return the same prediction for the arms of each control, and for the metric before the training."""
+        own = replace(self, controls=(), initial="")
+        pairs = [replace(own, higher=higher, lower=lower) for higher, lower in self.controls]
+        return [*pairs, replace(own, metric=self.initial)] if self.initial else pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,8 @@ def render_claim(claim: Claim, results: Results) -> str:
         lines.append(f"| {prediction.describe()} | {interval} | {p} | {verdict} |")
         for control in prediction.list_controls():
             interval, p = _show(compare(control, results.rows))
-            lines.append(f"| control: {control.higher} above {control.lower} | {interval} | {p} | |")
+            what = "" if control.metric == prediction.metric else f"`{control.metric}`: "
+            lines.append(f"| control: {what}{control.higher} above {control.lower} | {interval} | {p} | |")
     lines += ["", *_render_arms(claim, results.rows)]
     if claim.remarks:
         lines += ["", claim.remarks]

@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--nodes", type=int, default=1, help=f"of {GPUS} GPUs each")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--questions", type=Path, help="Parquet file for verl; written where it is missing")
+    what.add_argument("--questions", type=Path, help="Parquet file for verl, written each time")
     what.add_argument("--dry-run", action="store_true", help="take one step of a random model on the CPU")
     args = parser.parse_args()
     recipe = read_settings(Recipe, args.config)
@@ -37,8 +37,7 @@ def main() -> None:
 
     questions = args.questions.resolve()
     validation = questions.with_suffix(".validation.parquet")
-    if not (questions.exists() and validation.exists()):
-        write_questions(recipe, questions, validation)
+    write_questions(recipe, questions, validation)
     count = read_metadata(questions).num_rows
     try:
         settings = list_overrides(recipe, args.config.resolve(), args.nodes, questions, validation, count)

@@ -1,7 +1,8 @@
 """`scripts/verl -m training.rl.verl.contract`: check what this repository needs from verl, on a CPU.
 
 registration   the agent loop is found by name, and verl's name "sync" gives our trainer
-settings       verl's own checks accept every recipe's settings, which save, validate and fit the contexts
+settings       verl's own checks accept every recipe's settings, which save, validate, clip, fit the contexts
+               and load models without flash-attn
 synchronous    verl takes the synchronous replay buffer, and whole batches of prompts
 rollout        a scripted policy's rollout through the agent loop gives verl's outputs, token for token
 advantages     the trainer reads our advantages from verl's batch; GRPO's equal verl's
@@ -34,7 +35,7 @@ from verl.trainer.ppo.utils import need_critic, need_reference_policy
 from verl.trainer.ppo.v1 import get_trainer_cls, trainer_base
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
-from verl.utils.config import validate_config
+from verl.utils.config import omega_conf_to_dataclass, validate_config
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from training.rl.algorithms import grpo, hrr, supo
@@ -101,6 +102,12 @@ def check_settings() -> str:
         assert policy.rollout.log_prob_max_token_len_per_gpu >= longest
         assert not need_critic(config) or config.critic.ppo_max_token_len_per_gpu >= longest
         assert policy.actor.fsdp_config.model_dtype == "fp32"  # master weights
+        for part in [policy.model] + [config.critic.model] * need_critic(config):
+            model = omega_conf_to_dataclass(part)
+            assert model.hf_config._attn_implementation == "sdpa"
+            assert not model.use_remove_padding
+        assert {policy.actor.clip_ratio_low, policy.actor.clip_ratio_high} == {recipe.clip}
+        assert policy.rollout.val_kwargs.temperature == recipe.validation_temperature
         assert need_reference_policy(config) == (recipe.kl > 0)
         assert policy.rollout.n == recipe.group
         assert str(config.trainer.tersely_recipe) == str(file)

@@ -6,15 +6,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-from training.rl.recipes import Recipe, load_questions
+from training.rl.recipes import Recipe, count_training, load_questions
 
 GPUS = 8
 """GPUs of one node."""
 ROOT = Path(__file__).parents[3]
 MODULES = "training.rl.verl.loop,training.rl.verl.trainer"
 """Modules that every process of a run imports."""
-VALIDATION = 100
-"""Maximum number of questions to validate with; at most a tenth of all."""
 SAVE_EVERY, VALIDATE_EVERY = 20, 20
 """Steps between two checkpoints, and between two validations. verl's defaults never save or validate."""
 
@@ -33,7 +31,7 @@ def write_questions(recipe: Recipe, train: Path, validation: Path, *, data: Path
         }
         for number, question in enumerate(questions)
     ]
-    first = len(rows) - min(VALIDATION, len(rows) // 10)
+    first = count_training(len(rows))
     Dataset.from_list(rows[:first]).to_parquet(str(train))
     Dataset.from_list(rows[first:]).to_parquet(str(validation))
 
@@ -76,7 +74,7 @@ def list_overrides(
         "data.train_batch_size": recipe.batch,
         "data.max_prompt_length": recipe.context_tokens,
         "data.max_response_length": recipe.context_tokens,
-        "actor_rollout_ref.model.path": recipe.policy,
+        **_configure_model("actor_rollout_ref.model", recipe.policy),
         f"{actor}.optim.lr": recipe.learning_rate,
         f"{actor}.optim.lr_warmup_steps_ratio": recipe.warm_up,
         f"{actor}.ppo_mini_batch_size": recipe.mini_batch,
@@ -85,6 +83,8 @@ def list_overrides(
         # A part of a batch has to hold the longest rollout; 16,384 is verl's default.
         f"{actor}.ppo_max_token_len_per_gpu": max(16_384, recipe.context_tokens),
         f"{actor}.clip_ratio": recipe.clip,
+        f"{actor}.clip_ratio_low": recipe.clip,
+        f"{actor}.clip_ratio_high": recipe.clip,
         f"{actor}.entropy_coeff": recipe.entropy,
         f"{actor}.use_kl_loss": not is_ppo and recipe.kl > 0,
         f"{actor}.kl_loss_coef": recipe.kl,
@@ -93,6 +93,8 @@ def list_overrides(
         f"{rollout}.max_model_len": recipe.context_tokens,
         f"{rollout}.n": recipe.group,
         f"{rollout}.temperature": recipe.temperature,
+        f"{rollout}.val_kwargs.temperature": recipe.validation_temperature,
+        f"{rollout}.val_kwargs.do_sample": recipe.validation_temperature > 0,
         f"{rollout}.calculate_log_probs": True,
         f"{rollout}.agent.default_agent_loop": "tersely",
         "trainer.nnodes": nodes,
@@ -108,7 +110,7 @@ def list_overrides(
     }
     if is_ppo:
         values |= {
-            "critic.model.path": recipe.policy,
+            **_configure_model("critic.model", recipe.policy),
             "critic.optim.lr": recipe.critic_learning_rate,
             "critic.optim.lr_warmup_steps_ratio": recipe.critic_warm_up,
             "critic.cliprange_value": recipe.value_clip,
@@ -116,3 +118,13 @@ def list_overrides(
     return [
         f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in values.items()
     ]
+
+
+def _configure_model(name: str, policy: str) -> dict[str, Any]:
+    """Return settings that load a model without flash-attn, which verl[vllm] does not install. verl removes
+    padding by packing rollouts into one row, where only flash-attn is sure to keep them apart."""
+    return {
+        f"{name}.path": policy,
+        f"+{name}.override_config.attn_implementation": "sdpa",
+        f"{name}.use_remove_padding": False,
+    }
