@@ -1,7 +1,7 @@
 """`python -m training.rl.agent --config training/configs/agent_hrr_smollm2.toml --data DATA --adapter ADAPTER
 --out RUN`: an agent that writes ZipRL's turns learns from its own rollouts.
 
-It starts from an adapter of `training.agent` (models/tersely-agent, or a run's `final`) and trains it with
+It starts from an adapter of `training.agent` (a run's `final`) and trains it with
 HRR through TRL. RUN/final gets the adapter, RUN/history.jsonl a line for each update, and one for each of the
 evaluations on held-out training questions, before and after. A command that was stopped continues when it is
 run again.
