@@ -7,7 +7,6 @@ Nothing is measured. `--record` of a benchmark does the same after it has writte
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.pages import BASELINES, write_pages
@@ -18,9 +17,6 @@ FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 SECTIONS = FOLDER / "sections.md"
 """The text of RESULTS.md. Each section has a heading, its program in a comment, and a note."""
-CHART = BASELINES / "quality.png"
-DRAWN = ("HotpotQA, 10 paragraphs", "Natural Questions (QED), 30 hard negatives", "SQuAD, 10 hard negatives")
-"""The sets in the chart."""
 
 _SECTION = re.compile(r"^(## .+)\n\n<!-- (.+) -->\n\n(.+)", re.DOTALL)
 
@@ -60,10 +56,6 @@ def write_results() -> None:
     RESULTS.write_text(render_results(), encoding="utf-8")
     write_pages()
     draw_pictures()
-    kept = Record.read(find_baseline("quality")).find("Answers")
-    rows = tuple(row for row in kept.rows if row["set"] in DRAWN and row["rate"] != "own")
-    table = replace(kept, rows=rows)
-    table.draw(CHART, x="rate achieved", y="answers kept", line="system", panel="set")
 
 
 if __name__ == "__main__":

@@ -153,14 +153,3 @@ def test_a_printed_record_says_how_it_was_measured() -> None:
 def test_the_title_of_an_only_table_is_left_away() -> None:
     record = Record("answers", "python -m x", ENVIRONMENT, 13, (TABLE,))
     assert "**Answers**" not in record.to_markdown()
-
-
-def test_a_table_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    rows = tuple({"set": s, "rate": r, "kept": Estimate(r, r, r)} for s in "ab" for r in (0.1, 0.5))
-    columns = (Column("set"), Column("rate"), Column("kept", "%", interval="wilson"))
-    path = tmp_path / "kept.png"
-    Table("Kept", columns, rows).draw(path, x="rate", y="kept", line="set", panel="set")
-    assert path.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match="set cannot be drawn"):
-        Table("Kept", columns, rows).draw(path, x="set", y="kept", line="set", panel="set")
