@@ -11,14 +11,18 @@ from pathlib import Path
 
 from benchmarks.pages import BASELINES, write_pages
 from benchmarks.pictures import draw_pictures
+from benchmarks.shared.readers.protocol import READING
 from benchmarks.table import Record
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 SECTIONS = FOLDER / "sections.md"
-"""The text of RESULTS.md. Each section has a heading, its program in a comment, and a note."""
+"""The text of RESULTS.md. Each section has a heading, and for each of its programs a comment with
+its name, and a note."""
 
-_SECTION = re.compile(r"^(## .+)\n\n<!-- (.+) -->\n\n(.+)", re.DOTALL)
+PROMPT = "{prompt}"
+"""Stands for the prompt of the reader in the text."""
+_PART = re.compile(r"<!-- (\S+) -->\n\n(.+?)(?=\n\n<!--|\Z)", re.DOTALL)
 
 
 def find_baseline(module: str) -> Path:
@@ -33,18 +37,19 @@ def render_results() -> str:
     machines: dict[str, str] = {}
     missing: list[str] = []
     for section in sections:
-        match = _SECTION.match(section.strip())
-        if match is None:
-            raise ValueError(
-                f"{SECTIONS} needs a program and a note in the section {section.splitlines()[0]}"
-            )
-        heading, module, note = match.groups()
-        if find_baseline(module).is_file():
-            record = Record.read(find_baseline(module))
-            machine = machines.setdefault(record.environment.describe(), f"Machine {len(machines) + 1}")
-            parts += [heading, record.to_markdown(note, machine)]
-        else:
-            missing.append(f"`python -m benchmarks.{module}`")
+        heading, _, body = section.strip().partition("\n\n")
+        programs = _PART.findall(body)
+        if not programs:
+            raise ValueError(f"{SECTIONS} needs a program and a note in the section {heading}")
+        recorded: list[str] = []
+        for module, note in programs:
+            if find_baseline(module).is_file():
+                record = Record.read(find_baseline(module))
+                machine = machines.setdefault(record.environment.describe(), f"Machine {len(machines) + 1}")
+                recorded.append(record.to_markdown(note.replace(PROMPT, READING), machine))
+            else:
+                missing.append(f"`python -m benchmarks.{module}`")
+        parts += [heading, *recorded] if recorded else []
     if missing:
         parts += ["## Not recorded", f"To be measured with the next selector: {', '.join(missing)}."]
     described = "\n".join(f"- {name}: {machine}." for machine, name in machines.items())

@@ -113,12 +113,15 @@ class Table:
     def to_markdown(self, seed: int, *, titled: bool = True) -> str:
         """Return the printed columns as a Markdown table under its title.
 
-        `titled=False` leaves the title away, unless it says how to read the cells.
+        A single row is a line. `titled=False` leaves the title away, unless it says how to read the cells.
         """
         columns = [column for column in self.columns if column.printed]
         rows = [row for row in self.rows if all(row[name] in values for name, values in self.only.items())]
         if not self.across:
             cells = [[c.format_cell(row[c.name], seed) for c in columns] for row in rows]
+            if len(rows) == 1:
+                pairs = [f"{c.heading}: {cell}" for c, cell in zip(columns, cells[0], strict=True)]
+                return f"**{self.title}**: {'; '.join(pairs)}"
             table = join_markdown([c.heading for c in columns], cells)
             return f"**{self.title}**\n\n{table}" if titled else table
         split = [column.name for column in columns].index(self.across)
@@ -191,8 +194,10 @@ class Record:
         printed = [table for table in self.tables if table.printed]
         tables = [table.to_markdown(self.seed, titled=len(printed) > 1) for table in printed]
         machine = machine or self.environment.describe()
-        parts = [f"{'; '.join(head)}. {machine}; {self.environment.date}.", note, *tables]
-        return "\n\n".join(part for part in parts if part)
+        # A list cannot follow a line of text, but another line can.
+        gap = "\n\n" if note.startswith("- ") else "\n"
+        measured = f"{'; '.join(head)}. {machine}; {self.environment.date}."
+        return "\n\n".join([gap.join(filter(None, (measured, note))), *tables])
 
     def write(self, path: Path) -> None:
         """Write the record as JSON. The folder is made."""

@@ -12,6 +12,7 @@ from benchmarks.pages import ROOT
 from benchmarks.pictures import PICTURES, draw_pictures
 from benchmarks.results import BASELINES, RESULTS, SECTIONS, render_results
 from benchmarks.shared.environment import name_model, read_processor
+from benchmarks.shared.readers.protocol import READING
 from benchmarks.table import Column, Record, Table
 from tersely.embedding import SentenceEmbedder
 from tersely.errors import TerselyError
@@ -22,6 +23,10 @@ RECORDS = sorted(BASELINES.glob("*.json"))
 
 def test_results_follow_from_the_records() -> None:
     assert RESULTS.read_text(encoding="utf-8") == render_results(), "python -m benchmarks.results"
+
+
+def test_the_prompt_of_the_reader_is_shown() -> None:
+    assert f'"{READING}"' in RESULTS.read_text(encoding="utf-8")
 
 
 def test_every_picture_is_drawn_from_the_records(tmp_path: Path) -> None:

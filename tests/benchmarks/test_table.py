@@ -1,4 +1,4 @@
-"""Intervals, and tables and records: printed, written, read back and drawn."""
+"""Intervals, and tables and records: printed, written and read back."""
 
 from __future__ import annotations
 
@@ -98,6 +98,13 @@ def test_one_column_is_spread_across_the_page() -> None:
     assert header == "| system | 0.1 | 0.5 |"
     assert rows[0].startswith("| tersely | 50.0 [40.0, 60.0] / – | 66.7")
     assert rows[1] == "| BM25 | 25.0 [20.0, 30.0] / +25.0 [+10.0, +40.0] | – |"
+
+
+def test_a_single_row_is_a_line() -> None:
+    table = Table("Answers", COLUMNS, TABLE.rows[:1])
+    assert table.to_markdown(seed=1) == (
+        "**Answers**: system: tersely; rate: 0.1; kept, %: 50.0 [40.0, 60.0]; lead, points: –"
+    )
 
 
 def test_only_the_named_rows_are_printed() -> None:

@@ -93,9 +93,9 @@ def rank(name: str) -> float:
     return percent(find("retrieval", "Ranks", system="tersely", set=name)["MRR"])
 
 
-def bill(repeated: float) -> float:
-    row = find("bill", "Retrieval", **{"documents that repeat": repeated, "rate": 0.25})
-    return percent(row["change of the bill"])
+def bill(repeated: int) -> float:
+    case = f"retrieval, {repeated}% of the documents repeat"
+    return percent(find("bill", "Bills", case=case, rate=0.25)["change of the bill"])
 
 
 def seconds(method: str) -> float:

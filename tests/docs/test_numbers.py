@@ -219,7 +219,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
         ),
         (
             "retrieval costs {:.0f} % less if no two questions share a document, and {:.0f} % more if 90 %",
-            lambda: (-bill(0.0), bill(0.9)),
+            lambda: (-bill(0), bill(90)),
         ),
         (
             "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). We "
