@@ -17,8 +17,8 @@ from benchmarks.table import Record
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 SECTIONS = FOLDER / "sections.md"
-"""The text of RESULTS.md. Each section has a heading, and for each of its programs a comment with
-its name, and a note."""
+"""Template of RESULTS.md. Each section has a heading, and for each of its programs a comment with the name
+and a note."""
 
 PROMPT = "{prompt}"
 """Stands for the prompt of the reader in the text."""
@@ -31,7 +31,7 @@ def find_baseline(module: str) -> Path:
 
 
 def render_results() -> str:
-    """Return RESULTS.md: a section for each record, and the programs that have none."""
+    """Return the text of RESULTS.md: a section for each record, and a list of programs without a record."""
     introduction, *sections = re.split(r"\n(?=## )", SECTIONS.read_text(encoding="utf-8"))
     parts: list[str] = []
     machines: dict[str, str] = {}

@@ -175,7 +175,7 @@ class Record:
     """Whatever else the numbers depend on, by name."""
 
     def find(self, title: str) -> Table:
-        """Return the table of this title. Raises ValueError if there is none."""
+        """Return the table with this title. Raises ValueError if no table has it."""
         for table in self.tables:
             if table.title == title:
                 return table

@@ -13,6 +13,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from tersely_agents.chat.local import find_smollm2
 
+ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
+"""Files that peft writes for an adapter, the weights last."""
+
 
 @dataclass(frozen=True, slots=True)
 class Adapter:

@@ -43,7 +43,7 @@ class Clock:
         return min(share, 1.0)
 
     def has_time_for(self, seconds: float) -> bool:
-        """Whether this much of the run's time is left; always true without a limit."""
+        """Return whether this much of the run's time is left; always true without a limit."""
         return self._limit is None or self.seconds() + seconds <= self._limit
 
     def estimate_left(self, share: float) -> str:

@@ -1,11 +1,11 @@
 """`python -m benchmarks.agent --data DATA`: does the trained agent keep to its turns, and is it right?
 
-Questions of HotpotQA, each with its ten paragraphs to search in. Five systems, all with SmolLM2-135M, greedy
-and in strict mode, so that every turn is what the model wrote and the first reply that is not a turn ends the
-task:
+Questions of HotpotQA, each with its ten paragraphs to search in. Five systems, all with one base model,
+greedy and in strict mode, so that every turn is what the model wrote and the first reply that is not a turn
+ends the task:
 
-- tersely-agent: as it ships, under a grammar;
-- tersely-agent, free: without the grammar;
+- the agent: under a grammar, as `load_agent` runs it;
+- the agent, free: without the grammar;
 - base: the model without the adapter, with the same prompt and tools;
 - base, grammar: the same under the grammar;
 - ReAct, base: the base model with the whole transcript, whose searches show whole passages.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import fmean
 
 from benchmarks import command
@@ -31,12 +32,12 @@ from tersely_agents.agent import Agent, DocumentIndex, EpisodeState, search_tool
 from tersely_agents.agent.trained import BUNDLED, load_trained, make_agent
 from tersely_agents.chat import ChatModel, LocalChat
 
-OURS, FREE = "tersely-agent", "tersely-agent, free"
+OURS, FREE = "agent", "agent, free"
 BASE, CONSTRAINED_BASE = "base", "base, grammar"
 REACT = "ReAct, base"
 MAX_TURNS = 6
 _CONTEXT = 8192
-"""Tokens for the base model: as many as it was trained on."""
+"""Tokens that the base model reads at most."""
 COLUMNS = (
     Column("system"),
     Column("tasks"),
@@ -61,6 +62,8 @@ class Options(command.Options):
     """The options of the command."""
 
     others: int | None
+    agent: str
+    base: Path | None
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -69,6 +72,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--others", type=int, help="tasks of the other systems, the first ones (default: all)"
     )
+    parser.add_argument("--agent", default=BUNDLED, help=f"artifact of the agent (default: {BUNDLED})")
+    parser.add_argument("--base", type=Path, help="GGUF file of its base model (default: SmolLM2-135M)")
     return run(parser, arguments, Options(), measure)
 
 
@@ -76,23 +81,29 @@ def measure(options: Options) -> Measured:
     """Run the tasks, system by system."""
     examples = load_findable("hotpotqa", "eval", data=options.data, seed=options.seed, limit=options.limit)
     compressor = Compressor(threads=options.threads)
-    systems = make_systems(compressor, options.threads)
+    systems = make_systems(compressor, options)
     rows: list[Row] = []
     for name, start in systems.items():
         asked = examples if name == OURS else examples[: options.others]
         episodes = [(e, start(make_index(e)).run(e.question)) for e in track(asked, name)]
         rows.append(make_row(name, episodes))
-    artifact = load_artifact(BUNDLED, kind="agent")
+    artifact = load_artifact(options.agent, kind="agent")
     agent = f"{artifact.name}@{artifact.hash_of('adapter.gguf', 'config.json')}"  # not of its card
-    settings = {"agent": agent, "most turns": MAX_TURNS}
+    settings = {"agent": agent, "base": artifact.config["base_model"], "most turns": MAX_TURNS}
     return Measured([Table("Tasks", COLUMNS, tuple(rows))], compressor.model, settings)
 
 
-def make_systems(compressor: Compressor, threads: int | None) -> dict[str, Start]:
+def make_systems(compressor: Compressor, options: Options) -> dict[str, Start]:
     """Return, for each system, the function that makes its agent for the documents of a task."""
-    ours = load_trained(BUNDLED, None, threads)
+    threads = options.threads
+    ours = load_trained(options.agent, options.base, threads)
     base = LocalChat(
-        context=_CONTEXT, threads=threads, timeout_s=600, temperature=0.0, max_tokens=ours.max_tokens
+        options.base,
+        context=_CONTEXT,
+        threads=threads,
+        timeout_s=600,
+        temperature=0.0,
+        max_tokens=ours.max_tokens,
     )
 
     def turns(chat: ChatModel, *, constrained: bool) -> Start:

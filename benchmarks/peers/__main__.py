@@ -159,7 +159,7 @@ def measure_needs(tasks: Tasks) -> Needs:
 
 
 def run_peer(peer: Peer, tasks: Tasks, count: Count, limit: int) -> tuple[Needs, Outputs]:
-    """Return a peer's outputs for the first `limit` questions of each task, or why there are none."""
+    """Return a peer's outputs for the first `limit` questions of each task, or the reason why it has none."""
     try:
         with PeerProcess(peer.name) as process:
             return _run_process(process, peer, tasks, count, limit)
@@ -247,7 +247,7 @@ def _score_answers(reader: Reader, examples: Sequence[Example], outputs: Sequenc
 
 
 def compare_answers(ours: Values, theirs: Values, seed: int) -> Estimate | None:
-    """Return the difference of the means over the questions that both answered; None if there are none."""
+    """Return the difference of the means over the questions that both answered, or None without any."""
     pairs = [(a, b) for a, b in zip(ours, theirs, strict=False) if a is not None and b is not None]
     if not pairs:
         return None

@@ -1,1 +1,1 @@
-"""Whether a reader answers the same from a compressed context as from all documents."""
+"""Measure whether a reader gives the same answers from compressed contexts as from all documents."""

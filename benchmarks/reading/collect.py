@@ -196,8 +196,8 @@ def write_prompts(out: Path, contexts: Sequence[Context], batches: int, seed: in
         (out / f"prompts-{batch + 1:02}.jsonl").write_text(lines, encoding="utf-8")
     (out / "README.txt").write_text(
         f'{READING}\n\nEach line of prompts-NN.jsonl has "id", "question" and "context". Write a line with '
-        '"id" and "answer" for each to answers-NN.jsonl. Each context stands alone: use no other, and '
-        "nothing that you know.\n",
+        '"id" and "answer" for each to answers-NN.jsonl. Answer from each context alone: use no other '
+        "context, and nothing that you know.\n",
         encoding="utf-8",
     )
     print(f"{sum(map(len, rows))} prompts in {batches} files of {out}")

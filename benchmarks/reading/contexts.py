@@ -1,4 +1,4 @@
-"""What each system leaves of the documents of a question, at each size: the contexts that a reader gets."""
+"""Make the contexts that a reader gets: the text that each system keeps for each question, at each size."""
 
 from __future__ import annotations
 

@@ -44,6 +44,6 @@ def count_turns(state: EpisodeState) -> TurnCounts:
 
 
 def is_inside(turn: TurnTrace) -> bool:
-    """Whether the turn's summary has the length of its level."""
+    """Return whether the turn's summary has the length of its level."""
     low, high = LEVELS[(turn.level or 1) - 1].characters
     return low <= len(turn.summary or "") <= high

@@ -220,7 +220,7 @@ def make_rows(task: str, questions: int, summaries: Sequence[Summary], seed: int
 
 
 def find_share(summaries: Sequence[Summary], count: Callable[[Summary], int], seed: int) -> Estimate:
-    """Return the share of all sentences that `count` counts; 0 if there are none."""
+    """Return the share of all sentences that `count` counts; 0 without sentences."""
     sentences = np.array([s.sentences for s in summaries], dtype=float)
     if not sentences.any():
         return Estimate(0.0, 0.0, 0.0)

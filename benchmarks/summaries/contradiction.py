@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 def contradicts(sentence: str, documents: Sequence[Document], sources: Sources) -> bool:
-    """Whether the unit that covers most of the sentence says otherwise. `sources` holds the documents."""
+    """Return whether a sentence contradicts the unit that covers most of it. `sources` has the documents."""
     support = sources.find_units(sentence)
     if not support or support[0].score < COVERED:
         return False

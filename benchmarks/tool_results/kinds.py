@@ -31,11 +31,12 @@ class Case:
     """Whether a text still parses; None for kinds that nothing can break."""
 
     def is_answered(self, text: str) -> bool:
-        """Whether `text` holds the answer."""
+        """Return whether `text` holds the answer."""
         return all(part in text for part in self.needed)
 
     def is_false(self, text: str) -> bool:
-        """Whether a value follows the name of another entity, without a mark or a name between them."""
+        """Return whether a value follows the name of another entity, without a mark or a name between
+        them."""
         owner = {value: name for name, value in self.values.items()}
         last: str | None = None
         for word in re.findall(r"\[…|\.\.\.|…|[A-Z][a-z]+-\d+|v[a-z]+\d+", text):

@@ -30,7 +30,7 @@ def folder() -> str:
 
 
 def is_private(path: str) -> bool:
-    """Whether the folder is the user's, and nobody else may open it."""
+    """Return whether the folder is the user's, and nobody else may open it."""
     status = os.stat(path)
     return status.st_uid == os.getuid() and not status.st_mode & 0o077
 

@@ -26,7 +26,7 @@ _MAX_SPLIT = 5_000
 
 
 def is_protected(tool: str, tool_input: Mapping[str, Any], cwd: str, request: str) -> bool:
-    """Whether a tool's output must stay whole.
+    """Return whether a tool's output must stay whole.
 
     An agent can only edit a file that it has seen word for word, and it reads before it edits. So a file
     counts as about to be edited unless a program writes it or it comes from elsewhere.
@@ -47,7 +47,7 @@ def is_protected(tool: str, tool_input: Mapping[str, Any], cwd: str, request: st
 
 
 def may_be_edited(path: str, request: str) -> bool:
-    """Whether an agent may edit the file. `request` is the user's, who may name it."""
+    """Return whether an agent may edit the file. `request` is the user's, who may name it."""
     file = PurePath(path)
     is_read_only = file.suffix.lower() in _DATA or not _FOREIGN.isdisjoint(file.parts[:-1])
     return not is_read_only or file.name in request
@@ -61,5 +61,5 @@ def _split(command: str) -> Iterable[str]:
 
 
 def _is_file(word: str, cwd: str) -> bool:
-    """Whether a word of a command is a file, or a pattern that may mean some."""
+    """Return whether a word of a command is a file, or a pattern that may mean some."""
     return "*" in word or ("\0" not in word and os.path.isfile(os.path.join(cwd, os.path.expanduser(word))))

@@ -18,7 +18,7 @@ _COMMAND = re.compile(r"\s*<(?:command|local-command|bash)-")
 
 
 def find_request(path: object) -> str:
-    """Return the user's last message in a transcript of Claude Code or Cursor; "" if there is none."""
+    """Return the user's last message in a transcript of Claude Code or Cursor; "" without such a message."""
     if not isinstance(path, str) or not os.path.isfile(path):
         return ""
     for line in read_backwards(path):

@@ -128,13 +128,13 @@ def find_command(agent: str) -> str | None:
 
 
 def has_plugin() -> bool:
-    """Whether Claude Code has the plugin of this repository."""
+    """Return whether Claude Code has the plugin of this repository."""
     plugins = json.loads(_read(AGENTS["claude"]) or "{}").get("enabledPlugins")
     return isinstance(plugins, dict) and any(key.startswith("tersely@") and on for key, on in plugins.items())
 
 
 def _read(agent: Agent) -> str:
-    """Return the agent's settings; "" if there are none. Raises InvalidInputError for unexpected ones."""
+    """Return the agent's settings, or "" without any. Raises InvalidInputError for unexpected ones."""
     path = agent.file()
     try:
         text = path.read_bytes().decode("utf-8")

@@ -50,7 +50,7 @@ class Originals:
             self._bytes += len(content)
 
     def get(self, key: str) -> str | None:
-        """Return the text under an id; None if there is none, or no longer."""
+        """Return the text with an id; None if no text has it, or no longer."""
         try:
             content = (self.path / key).read_bytes() if _ID.fullmatch(key) else None
         except FileNotFoundError:

@@ -50,7 +50,7 @@ class Recent(Generic[Key, Value]):
             return found
 
     def get(self, key: Key) -> Value | None:
-        """Return the value; None if there is none with this key, or no longer."""
+        """Return the value; None if no value has this key, or no longer."""
         with self._lock:
             return self._use(key)
 

@@ -31,7 +31,7 @@ MAX_CONNECTIONS = 500
 
 
 def read_key(file: str | None) -> str | None:
-    """Return the key in the file, or in the environment; None if there is none.
+    """Return the key in the file, or in the environment; None without a key.
 
     Raises InvalidInputError if the file is empty.
     """

@@ -64,7 +64,7 @@ def to_text_message(message: BaseMessage) -> Json:
 
 
 def find_user_text(messages: Sequence[AnyMessage]) -> str:
-    """Return the text of the last user message; empty if there is none."""
+    """Return the text of the last user message; empty if the user sent none."""
     return next((m.text for m in reversed(messages) if isinstance(m, HumanMessage)), "")
 
 

@@ -77,7 +77,7 @@ class Entry:
     tools: Tools = field(default_factory=dict)
     """Texts that were shortened or, in the other arms, would have been."""
     best_left_out: int = 0
-    """How many of these texts lost the part with the highest score, because the limit had no room for it."""
+    """Number of these texts that lost the part with the highest score because it exceeded the limit."""
     conversation: str | None = None
     """Id of the conversation; None if it is unknown, and the request is in no comparison."""
     share: float = 0.0

@@ -148,6 +148,6 @@ def _to_openai(message: ChatMessage) -> dict[str, Any]:
 
 
 def _find_user_text(messages: Sequence[ChatMessage]) -> str:
-    """Return the last text of the user; empty if there is none."""
+    """Return the last text of the user; empty if the user wrote none."""
     texts = (m.content for m in reversed(messages) if m.role.value == "user" and m.content)
     return next(texts, "")

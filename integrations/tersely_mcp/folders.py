@@ -283,7 +283,7 @@ def _remove_dots(parts: Parts) -> Parts:
 
 
 def _is_file(file: File) -> bool:
-    """Whether the file exists. Raises LinkError for a link."""
+    """Return whether the file exists. Raises LinkError for a link."""
     if not file.parts:
         return False
     try:
@@ -298,7 +298,7 @@ def _is_file(file: File) -> bool:
 
 
 def _can_match(parts: Parts) -> bool:
-    """Whether the parts are a pattern with at most one **, because more would multiply the work."""
+    """Return whether the parts are a pattern with at most one **, because more would multiply the work."""
     deep = [part for part in parts if "**" in part]
     return any(map(_is_pattern, parts)) and deep in ([], ["**"])
 

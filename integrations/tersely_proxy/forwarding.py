@@ -62,7 +62,8 @@ class ProxySettings:
     upstream: str
     """Address of the upstream server, without the paths of its interface."""
     limits: ToolLimits = field(default_factory=lambda: ToolLimits(1000, dict.fromkeys(EDIT_TOOLS)))
-    """Most tokens of a tool's result. Blocks of context in messages are called "context"."""
+    """Most tokens of a result, by the name of its tool. Blocks of context in messages have the name
+    "context"."""
     key: str | None = field(default=None, repr=False)
     """Key that clients send as `x-tersely-key: KEY`; None if everybody may use the proxy."""
     local_only: bool = True
@@ -76,9 +77,10 @@ class ProxySettings:
     max_bytes: int = 64 * 2**20
     """Most bytes of a request's body."""
     open_originals: bool = False
-    """Whether the model gets a tool that returns the original of a shortened text. The proxy answers it."""
+    """Whether the model gets a tool that returns the original of a shortened text. The proxy runs it."""
     ledger: LedgerSettings | None = None
-    """Settings of the ledger that records requests; None to record nothing and leave nothing alone."""
+    """Settings of the ledger that records requests, and of the share that is left unchanged for comparison;
+    None for neither."""
 
     def __post_init__(self) -> None:
         if self.slots is not None:
@@ -118,7 +120,7 @@ class Forwarder:
         self._opens_originals = settings.open_originals
         self._bookkeeper = None if settings.ledger is None else Bookkeeper(settings.ledger)
         self.waiting = 0
-        """Requests whose texts are shortened, or wait for that."""
+        """Number of requests whose texts are being shortened or wait to be shortened."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -276,14 +278,15 @@ def _unzip(body: bytes, most: int) -> bytes | None:
 
 
 def _limit_encodings(headers: RawHeaders, *, gzip: bool) -> RawHeaders:
-    """Ask for an answer unzipped, or in gzip if the client takes it, so that it can be read."""
+    """Ask the upstream server for an answer that the proxy can read: in gzip if `gzip` is true and the client
+    accepts it, otherwise without an encoding."""
     others = [pair for pair in headers if pair[0] != b"accept-encoding"]
     accepted = b",".join(value for name, value in headers if name == b"accept-encoding")
     return [*others, (b"accept-encoding", b"gzip" if gzip and b"gzip" in accepted.lower() else b"identity")]
 
 
 def _is_outside(raw_path: bytes) -> bool:
-    """Whether the path may lead out of the upstream server's base path, or is none."""
+    """Return whether the path may lead out of the upstream server's base path, or contains a `#`."""
     return b"#" in raw_path or any(unquote_to_bytes(part) == b".." for part in raw_path.split(b"/"))
 
 
@@ -315,7 +318,7 @@ async def _relay(
     try:
         await relayed
     except httpx2.TransportError as error:
-        # Without its end, the client sees that the answer is not complete.
+        # The end of the body is not sent, so the client sees that the answer is not complete.
         logger.warning("the answer broke off", extra={"fields": {"reason": type(error).__name__}})
     except asyncio.CancelledError:
         if not gone.done():

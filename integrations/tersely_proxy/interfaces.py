@@ -56,7 +56,7 @@ class Interface(ABC):
 
     @abstractmethod
     def can_answer(self, body: Json) -> bool:
-        """Whether a call in the answer to this request could be answered by a further request."""
+        """Return whether a call in the answer to this request could be answered by a further request."""
 
     @abstractmethod
     def make_tool(self) -> Json: ...
@@ -253,7 +253,7 @@ INTERFACES: dict[str, Interface] = {
 
 
 def is_call(item: Json) -> bool:
-    """Whether a block or an item is a call of a tool that the client runs."""
+    """Return whether a block or an item is a call of a tool that the client runs."""
     return item.get("type") in (
         "tool_use",
         "function_call",
@@ -264,12 +264,12 @@ def is_call(item: Json) -> bool:
 
 
 def is_ours(item: Json) -> bool:
-    """Whether a block or an item is a call of the tool that the proxy answers."""
+    """Return whether a block or an item is a call of the tool that the proxy answers."""
     return is_call(item) and item.get("name") == TOOL
 
 
 def is_thought(item: Json) -> bool:
-    """Whether a block or an item belongs to the one after it."""
+    """Return whether a block or an item belongs to the one after it."""
     return item.get("type") in ("thinking", "redacted_thinking", "reasoning")
 
 

@@ -77,7 +77,7 @@ class ItemStream(Stream):
             yield self._renumber(event, self._write_last(event.data or {}, is_hidden))
 
     def _waits(self) -> bool:
-        """Whether a call waits, so that all after it must."""
+        """Return whether a call waits, so that all after it must."""
         return any(is_call(item.value) and item.number is None for item in self._items.values())
 
     def _show(self, item: _Item) -> Iterator[bytes]:
@@ -97,7 +97,7 @@ class ItemStream(Stream):
 
     @abstractmethod
     def _is_start(self, kind: str) -> bool:
-        """Whether an event begins an answer."""
+        """Return whether an event begins an answer."""
 
     @abstractmethod
     def _read_frame(self, kind: str, data: Json) -> bool:

@@ -92,7 +92,7 @@ class Rewritten:
 
     @property
     def best_left_out(self) -> int:
-        """How many of the shortened texts lost the part with the highest score."""
+        """Number of the shortened texts that lost the part with the highest score."""
         return sum(change.best_fits is False for change in self.changes)
 
 
@@ -224,7 +224,7 @@ class Receipts:
         return new_id
 
     def get(self, receipt_id: str) -> dict[str, Any] | None:
-        """Return the receipt as JSON values; None if there is none with this id, or no longer."""
+        """Return the receipt as JSON values; None if no receipt has this id, or no longer."""
         changes = self._kept.get(receipt_id)
         return None if changes is None else {"changes": [self._describe(change) for change in changes]}
 

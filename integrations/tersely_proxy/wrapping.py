@@ -28,7 +28,7 @@ UPSTREAMS = {
     ANTHROPIC: "https://api.anthropic.com",
     GEMINI: "https://generativelanguage.googleapis.com",
 }
-"""Variables with the base URL of an API, and the servers behind the proxies if they are not set."""
+"""Variables with the base URL of an API. The proxy calls the server given here if its variable is not set."""
 USED = {
     "claude": (ANTHROPIC,),
     "codex": (OPENAI,),

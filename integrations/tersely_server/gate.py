@@ -49,7 +49,7 @@ class Gate:
 
     @contextmanager
     def admit(self) -> Iterator[None]:
-        """Take a place for one request. Raises RequestError with 429 if there is none."""
+        """Take a place for one request. Raises RequestError with 429 if all are taken."""
         if self.admitted >= self.slots + self._queue:
             seconds = max(1, math.ceil(self._average_s * self.admitted / self.slots))
             message = f"The server is busy. Send the request again in {seconds} s."

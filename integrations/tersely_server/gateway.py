@@ -158,7 +158,7 @@ def _find_texts(message: Message) -> list[tuple[dict[str, Any], str]]:
 
 
 def _is_cached(message: Message) -> bool:
-    """Whether the provider caches the prompt up to this message or a part of it."""
+    """Return whether the provider caches the prompt up to this message or a part of it."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     return any(isinstance(part, dict) and part.get("cache_control") for part in (message, *parts))

@@ -90,31 +90,31 @@ class Compressor:
         the input.
 
         Args:
-            query: the question that the context should answer. With None, the best units are those that
-                cover the documents' topics without repetition. Units with names, numbers and errors are
-                preferred. This uses no model, and needs `budget`, `rate` or `level`.
+            query: the question that the context should answer. If it is None, `budget`, `rate` or `level` is
+                needed. The kept units then cover as much of the documents' topics as possible, above all
+                names, numbers and errors. No model is used.
             docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
             budget: the largest number of tokens that the text may have, by the compressor's counter. Titles
                 and separators count.
             rate: the same limit, as a share of the input's tokens in (0, 1].
             recall: the share of questions, in (0, 1), whose answer sentence must survive. The promise holds
-                for questions like those of the model's calibration set. The result's `recall_met` is false if
-                `budget`, `rate`, `level` or `max_docs` may have prevented it.
+                for questions like those of the model's calibration set. `recall_met` in the result says
+                whether it holds: it is false if `budget`, `rate`, `level` or `max_docs` may have broken it.
             abstain: the share of answerable questions, in (0, 1), that must not be refused. If the documents
                 seem not to answer the query, the status is "abstained" and the text empty. `refused` in the
                 result is the share of unanswerable questions that are refused. Both shares hold for questions
                 like those of the model's calibration set; see `calibrated`.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; ZipRL, appendix J.2). A level also has a lower bound: without `budget` and `rate`,
-                units below the threshold are added until a document has that many characters.
+                6,000; ZipRL, appendix J.2). Each level also has a smallest size. A document that would be
+                smaller gets units below the threshold too, unless `budget` or `rate` is given.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             marks: where marks replace left-out text: "structure" (everywhere except between sentences of
                 running text), or "all" (also between those).
-            min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
-                exceed `budget`. Short inputs are not worth the time.
-            timeout: seconds until the result is due. The model stops reading early enough for it. If there is
-                not even enough time to split a document, only its beginning is read. The rest is dropped as
+            min_tokens: if all documents together have fewer tokens, return them unchanged, with the status
+                "bypassed", unless they exceed `budget`. Short inputs are not worth the time.
+            timeout: seconds until the result is due. The model stops reading early enough to meet it. If even
+                splitting a document takes too long, only its beginning is used. The rest is dropped as
                 "unread".
 
         Returns:
@@ -211,7 +211,10 @@ class Compressor:
 
         documents, scorer = read_documents(docs), self._scorer
         if not isinstance(scorer, Preparer):
-            raise InvalidInputError(f"{self.model} cannot prepare documents. Use an exported model.")
+            raise InvalidInputError(
+                f"{self.model} cannot prepare documents. Use the bundled model, or one that "
+                "training exported."
+            )
         inputs = [ScoredInput(d.title, d.text, split_units(d.text)) for d in documents]
         return [
             PreparedDocument(d.text, d.title, d.id, d.metadata, preparation=preparation)
@@ -226,7 +229,7 @@ class Compressor:
         """Run `compress` for each (query, docs) in parallel, with the same options; results are in order."""
         # Read all requests first: a generator may overwrite the documents of one request with the next ones.
         read = read_requests(requests)
-        # Each request runs in a copy of the caller's context, with its tracing span and cancellation.
+        # Each request runs in a copy of the caller's context, so that tracing and cancellation reach it.
         jobs = [(copy_context(), request) for request in read]
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 

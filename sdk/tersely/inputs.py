@@ -200,7 +200,7 @@ def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: s
 
 
 def is_list_of(value: object, kind: type) -> bool:
-    """Whether `value` is a sequence of objects of this kind. A text is not a list of texts."""
+    """Return whether `value` is a sequence of objects of this kind. A text is not a list of texts."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
     return is_list and all(isinstance(item, kind) for item in cast("Sequence[object]", value))
 

@@ -27,7 +27,8 @@ def normalize_answer(text: str) -> str:
 
 
 def exact_match(prediction: str, answers: Sequence[str]) -> bool:
-    """Whether the normalised prediction equals a normalised answer. Raises ValueError if there is none."""
+    """Return whether the normalised prediction equals a normalised answer. Raises ValueError without
+    answers."""
     return _score_best(prediction, answers, lambda left, right: float(left == right)) == 1.0
 
 
@@ -41,7 +42,7 @@ def token_f1(prediction: str, answers: Sequence[str]) -> float:
 
 
 def contains_answer(text: str, answers: Sequence[str]) -> bool:
-    """Whether the normalised text contains a normalised answer.
+    """Return whether the normalised text contains a normalised answer.
 
     "yes", "no", "noanswer" and empty answers never count. An ASCII answer of fewer than four characters must
     be a whole number or word of the text, because "1998" contains "9".
@@ -51,7 +52,7 @@ def contains_answer(text: str, answers: Sequence[str]) -> bool:
 
 
 def contains_string(text: str, answers: Sequence[str]) -> bool:
-    """Whether a normalised answer is a substring of the normalised text, inside a word too.
+    """Return whether a normalised answer is a substring of the normalised text, inside a word too.
 
     The plain rule of EFFCOMP, for its Acc (section 2) and its labels (section 3.1): "1998" contains "9".
     "yes", "no", "noanswer" and empty answers never count.
@@ -62,7 +63,7 @@ def contains_string(text: str, answers: Sequence[str]) -> bool:
 
 
 def is_correct(prediction: str, answers: Sequence[str]) -> bool:
-    """Whether the prediction contains an answer as a string, or equals a "yes", "no" or "noanswer".
+    """Return whether the prediction contains an answer as a string, or equals a "yes", "no" or "noanswer".
 
     This is EFFCOMP's Acc (section 2).
     """
@@ -77,7 +78,8 @@ def count_covered(wanted: Range, kept: Sequence[Range]) -> int:
 
 
 def is_kept(wanted: Range, kept: Sequence[Range], share: float = 0.5) -> bool:
-    """Whether at least `share` of the code points of `wanted` are in `kept`. EFFCOMP's RQ4 uses one half."""
+    """Return whether at least `share` of the code points of `wanted` are in `kept`. EFFCOMP's RQ4 uses one
+    half."""
     return count_covered(wanted, kept) >= share * (wanted[1] - wanted[0])
 
 

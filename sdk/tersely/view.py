@@ -221,6 +221,6 @@ def _make_result(receipt: Receipt) -> str:
 
 
 def _make_gap(gap: str) -> str:
-    """Return what stands between two cited parts: white space, or the title of a document."""
+    """Return the HTML for the text between two cited parts: white space, or the title of a document."""
     title = gap.strip()
     return gap.replace(title, f"<b>{escape(title)}</b>") if title else gap

@@ -58,7 +58,7 @@ def choose_level(relevance: float) -> Level:
 
 
 def choose_level_for(scores: Iterable[float]) -> Level:
-    """Return the level for the best of some scores; the lowest level if there are none.
+    """Return the level for the best of some scores; the lowest level without scores.
 
     Scores outside [0, 1] are clipped, since those of other models need not be probabilities.
     """

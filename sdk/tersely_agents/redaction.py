@@ -135,7 +135,7 @@ def _secret(name: re.Match[str], value: re.Match[str]) -> str | None:
 
 
 def _is_secret(name: re.Match[str], value: str, *, quoted: bool) -> bool:
-    """Whether a value assigned to a name of this kind is a secret: "the secret: patience" is not."""
+    """Return whether a value assigned to a name of this kind is a secret: "the secret: patience" is not."""
     if "[redacted" in value:
         return False
     if name["weak"] is not None:
@@ -150,7 +150,7 @@ def _is_secret(name: re.Match[str], value: str, *, quoted: bool) -> bool:
 
 
 def _is_said(value: str) -> bool:
-    """Whether a word is a password in a sentence: "the password is hunter22", not "is 64-bit"."""
+    """Return whether a word is a password in a sentence: "the password is hunter22", not "is 64-bit"."""
     letters, digits = sum(map(str.isalpha, value)), sum(map(str.isdigit, value))
     is_word = _CODE.fullmatch(value) is not None or value[0].isdigit()
     return len(value) >= 7 and letters >= 3 and digits >= 2 and not is_word

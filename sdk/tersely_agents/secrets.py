@@ -30,13 +30,14 @@ def has_digit(text: str) -> bool:
 
 
 def is_random(text: str) -> bool:
-    """Whether a text of 16 characters or more looks like random letters and digits."""
+    """Return whether a text of 16 characters or more looks like random letters and digits."""
     least = 0.1 if re.fullmatch(r"[0-9a-f-]{32,}", text) else 0.21
     return len(text) >= 16 and has_digit(text) and changes(text) >= least * len(text)
 
 
 def is_mixed(text: str) -> bool:
-    """Whether a text looks like random letters of both cases and digits, unlike a hash, a UUID or a name."""
+    """Return whether a text looks like random letters of both cases and digits, unlike a hash, a UUID or a
+    name."""
     counts = sum(map(str.isdigit, text)), sum(map(str.isupper, text)), sum(map(str.islower, text))
     return min(counts) >= 3 and changes(text) >= 0.25 * len(text) and not _HEXADECIMAL.search(text)
 
@@ -46,7 +47,7 @@ def _is_varied(text: str) -> bool:
 
 
 def is_basic(text: str) -> bool:
-    """Whether a text is "name:password" in base64."""
+    """Return whether a text is "name:password" in base64."""
     bare = text.rstrip("=")
     try:
         decoded = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True).decode()
@@ -56,7 +57,7 @@ def is_basic(text: str) -> bool:
 
 
 def _is_key_body(text: str) -> bool:
-    """Whether there are only lines of base64 between the first and the last line of a key."""
+    """Return whether there are only lines of base64 between the first and the last line of a key."""
     body = re.sub(r"-----(?:BEGIN|END) [^-]*-----", "", text)
     lines = re.split(r"(?:\\+[rn]|[\s\"'+,])+", body)
     return (
@@ -75,7 +76,7 @@ _PLACEHOLDER = re.compile(
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text is a placeholder, as manuals use it instead of a secret."""
+    """Return whether a text is a placeholder, as manuals use it instead of a secret."""
     return _PLACEHOLDER.fullmatch(text) is not None
 
 

@@ -112,8 +112,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (refused(PACKAGES), refused(GERMAN)),
         ),
         (
-            "to {:.0f} % (95 % interval {:.0f} to {:.0f}), and lines chosen by BM25 to {:.0f} % "
-            "({:.0f} to {:.0f})",
+            "tersely answers {:.0f} % (95 % interval {:.0f} to {:.0f}), and lines chosen by BM25 answer "
+            "{:.0f} % ({:.0f} to {:.0f})",
             lambda: tuple(
                 f(real(m, 300)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
             ),

@@ -90,7 +90,7 @@ def test_nothing_is_noted_where_nothing_was_taken_out() -> None:
     assert messages[:3] == [*FIRST, call(0)]
     assert "notes" not in str(messages)
     fill(memory, 1)
-    assert "These notes stand for" in str(memory.prepare(None))
+    assert "These notes replace them" in str(memory.prepare(None))
 
 
 def test_pins_stand_alone_where_nothing_was_taken_out() -> None:

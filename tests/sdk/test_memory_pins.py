@@ -75,7 +75,7 @@ def test_small_talk_questions_and_pasted_text_are_no_pins(text: str) -> None:
 def test_a_correction_replaces_what_was_said(old: str, new: str, left: str | None) -> None:
     board = read(old, new)
     assert texts(board) == [left or new]
-    assert [pin.text for pin in board.superseded] == [old]
+    assert [pin.text for pin in board.replaced] == [old]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_statements_outlive_resets_and_the_newest_value_holds() -> None:
     context = str(memory.prepare(None))
     assert "I stay in Kiel." in context
     assert "Leipzig" not in context
-    assert [pin.text for pin in memory.transcript.board.superseded] == ["I am looking for a flat in Leipzig."]
+    assert [pin.text for pin in memory.transcript.board.replaced] == ["I am looking for a flat in Leipzig."]
 
 
 def test_recall_finds_what_left_the_context_also_on_disk() -> None:

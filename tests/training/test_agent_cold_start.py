@@ -201,14 +201,25 @@ def test_card_counts_turns_and_questions() -> None:
     facts = {
         "base_model": "owner/base",
         "training_command": "python -m training.agent",
-        "data": {"traj_fireact": 40},
+        "data": {"hotpotqa": 10, "traj_fireact": 30},
         "questions": 15,
+        "levels": {1: 20, 3: 5},
+        "search_tokens": 300,
+        "blocks": 24,
         "run": {"examples": 30, "examples_of": 20, "tokens": 1234, "minutes": 6, "heldout_loss": [1.5, 0.5]},
         "parity": {"agreement": 0.99, "tokens": 100, "replies": 2},
         "adapter": {"rank": 16, "alpha": 32, "layers": 8},
     }
     card = " ".join(render_card("my-agent", facts).split())
-    for part in ("40 turns, of 15 questions", "30 turns of 20, some more than once", "99.0 %", "| MIT |"):
+    for part in (
+        "40 turns of 15 questions: 10 from hotpotqa, 30 from traj_fireact",
+        "20 of level 1, 5 of level 3",
+        "30 turns of 20, some more than once",
+        "the last 8 of 24 blocks",
+        "an expert that knows it",
+        "99.0 %",
+        "| MIT |",
+    ):
         assert part in card
 
 

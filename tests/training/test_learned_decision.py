@@ -118,7 +118,7 @@ def test_refuses_an_unknown_decision(exported: Exported, tmp_path: Path) -> None
     folder = tmp_path / "model"
     shutil.copytree(exported.artifact, folder)
     write_manifest(folder, decision="majority")
-    with pytest.raises(ArtifactError, match="decides by 'majority'"):
+    with pytest.raises(ArtifactError, match="needs the decision rule 'majority'"):
         Compressor(folder)
     write_manifest(folder)  # the default is a fitted decision, whose fusion is missing here
     with pytest.raises(ArtifactError, match=r"fusion\.json"):

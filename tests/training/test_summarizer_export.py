@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 from training.summarizer.card import render_card
 from training.summarizer.export import read_arguments
 from training.summarizer.gguf import interleave_heads, write_gguf
+from training.summarizer.package import Base
 
 
 def save_adapter(folder: Path, layer: str = "self_attn.q_proj") -> Path:
@@ -60,6 +61,7 @@ def test_card_names_data_licences_and_teacher(teachers: list[str], named: str) -
         "run": {"examples": 5, "tokens": 1234, "minutes": 6, "heldout_loss": [1.5, 0.5]},
         "parity": {"agreement": 0.99, "tokens": 100, "replies": 2},
         "adapter": {"rank": 16, "alpha": 32, "layers": 12},
+        "blocks": 30,
     }
     card = render_card("my-model", facts)
     assert all(part in card for part in ("| qmsum | QMSum | MIT |", "CC BY-SA 4.0", "99.0 %", named))
@@ -72,3 +74,18 @@ def test_export_names_the_command_that_trained_the_run(
     monkeypatch.setattr(sys, "argv", ["export", "--run", "r", "--out", "o", *given])
     args = read_arguments("training.agent", None, "own.toml")
     assert args.command == f"python -m training.agent --config own.toml --data DATA --out RUN{named}"
+    assert args.base == Base()
+
+
+def test_export_needs_the_base_model_for_both_libraries(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["export", "--run", "r", "--out", "o", "--base", "folder", "--base-name", "owner/base"]
+    monkeypatch.setattr(sys, "argv", [*given, "--base-gguf", "base.gguf"])
+    args = read_arguments("training.agent", None, "own.toml")
+    assert args.base == Base("owner/base", "folder", Path("base.gguf"))
+    assert "--out RUN --base owner/base" in args.command
+    monkeypatch.setattr(sys, "argv", given)
+    with pytest.raises(SystemExit):
+        read_arguments("training.agent", None, "own.toml")
+    assert "--base and --base-gguf belong together" in capsys.readouterr().err

@@ -10,20 +10,23 @@ from training.summarizer.adapter_card import render_header, render_loss, render_
 
 def render_card(name: str, facts: dict[str, Any]) -> str:
     """Return Markdown with a Hugging Face header."""
-    run = facts["run"]
+    run, data, levels = facts["run"], facts["data"], facts["levels"]
     again = f" of {run['examples_of']}, some more than once" * (run["examples"] > run["examples_of"])
     amount = f"{run['examples']} turns{again}, {run['tokens']:,} tokens, {run['minutes']} minutes"
-    turns = sum(facts["data"].values())
+    counts = ", ".join(f"{count} from {source}" for source, count in sorted(data.items()))
+    shares = ", ".join(f"{count} of level {level}" for level, count in levels.items())
+    experts = "" if set(data) == {"traj_fireact"} else _LABELLED
+    sources = dict.fromkeys([*sorted(data), "hotpotqa", "twowiki"])
     return f"""{render_header(name, facts, "text-generation", "agent, search")}
 
-A LoRA adapter with which SmolLM2-135M-Instruct writes ZipRL's turns: a thought, a level, a summary of what is
+A LoRA adapter with which {facts["base_model"]} writes ZipRL's turns: a thought, a level, a summary of what is
 known, and one tool call. It is the cold start alone (ZipRL, appendix A), without reinforcement learning;
 `docs/training.md` says what that has brought so far.
 `tersely_agents.agent.load_agent` and `tersely agent --local {name}` run it without a network
 and without torch.
 
 - **Input**: the prompt of the agent's strategy "summary": the question, the summary before, and the result of
-  the last tool, shortened by the selector to about 200 tokens.
+  the last tool, shortened by the selector to about {facts["search_tokens"]} tokens.
 - **Output**: a turn. `load_agent` enforces its form with a grammar; without one (`constrained=False`) the
   agent corrects or replaces a turn that cannot be read.
 {render_shape(facts)}
@@ -31,22 +34,26 @@ and without torch.
 ## Training
 
 {amount} on one core of a CPU.
-The data has {turns} turns, of {facts["questions"]} questions. {render_loss(facts, "turns")}
+The data has {sum(data.values())} turns of {facts["questions"]} questions: {counts}.
+{render_loss(facts, "turns")}
 
-{render_sources(("traj_fireact", "hotpotqa", "twowiki"))}
+{render_sources(sources)}
 
-The texts are not part of this repository. The runs are FireAct's, by GPT-4: only those that were rewarded
-and found their answer. Passages of the other sets are added to what a search finds. The compressor
-teaches levels and summaries: a summary quotes the evidence of the run, and the level follows from the
-best score, or is a lower one that the quotations fill. So nearly all have level 1, 100 to 500 characters.
+The texts are not part of this repository. FireAct's runs are by GPT-4: only those that were rewarded and
+found their answer. Passages of the other sets are added to what a search finds.{experts} The compressor
+teaches levels and summaries: a summary quotes the evidence of the run, and the level follows from the best
+score, or is a lower one that the quotations fill. Summaries: {shares}.
 
 {render_parity(facts, "turns")}
 
 ## Limits
 
-It shows that the whole process works on a small CPU. Do not rely on it: it keeps the form, but most of
-its answers are wrong (`docs/results.md` has the numbers, against the base model and with and without the
-grammar). It mixes up what it reads, repeats searches that found nothing new, and nothing checks its
-answers. Its training runs search at most four times, never open a page, and end in a short answer. For
-better agents, train larger models for longer with the same commands.
+`docs/results.md` says how many of its answers are right, beside those of the base model, with and without
+the grammar. Nothing checks its answers. Its training runs search at most four times, never open a page, and
+end in a short answer. For better agents, train larger models for longer with the same commands.
 """
+
+
+_LABELLED = """ Questions
+with labelled evidence are answered by an expert that knows it: it searches for the question, then for the
+titles of documents that are still missing, and quotes the evidence in its thoughts."""

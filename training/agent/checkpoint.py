@@ -18,16 +18,17 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from training.causal import ADAPTER_FILES
+
 _SHARD = re.compile(r"model_world_size_(\d+)_rank_(\d+)\.pt$")
 _LINEAR = re.compile(r"layers\.\d+\.(?:self_attn|mlp)\.\w+\.weight$")
-ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 
 
 def find_weights(checkpoint: Path) -> Path:
     """Return the folder with the policy's weights: of verl's `global_step_N` its `actor` or the adapter in
     it, and of TRL's output folder its last checkpoint.
 
-    Raises ValueError if there are none.
+    Raises ValueError if the folder has no weights.
     """
     steps = sorted(checkpoint.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
     places = (checkpoint / "actor", checkpoint, *steps[::-1])

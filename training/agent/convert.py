@@ -9,33 +9,30 @@ llama.cpp with the adapter does not choose the tokens that the checkpoint choose
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
 from peft import PeftModel
 
-from tersely.runtime.artifacts import write_manifest
 from tersely.types import Document
 from tersely_agents.agent import DocumentIndex, search_tools
 from tersely_agents.agent.summary import make_prompt
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.agent.trained import describe_prompts as describe_agent_prompts
-from tersely_agents.chat.local import find_smollm2
 from tersely_agents.summaries.summarizer import describe_prompts as describe_summary_prompts
 from tersely_agents.summaries.writing import write_messages
-from training.agent.checkpoint import ADAPTER_FILES, copy_adapter, find_weights, make_adapter, read_weights
+from training.agent.checkpoint import copy_adapter, find_weights, make_adapter, read_weights
 from training.agent.export import count_context
-from training.causal import load_causal
+from training.causal import ADAPTER_FILES, load_causal
 from training.summarizer.examples import Lesson
-from training.summarizer.export import BASE, MIN_AGREEMENT, PRESELECT, measure_parity
-from training.summarizer.gguf import write_gguf
+from training.summarizer.export import PRESELECT
+from training.summarizer.package import SMOLLM2, Base, write_package
 
 Kind = Literal["agent", "summarizer"]
 _QUESTIONS = ("Who keeps the lighthouse at Brel?", "When was the ferry of Kordale built?", "What is a spit?")
+_REPLY_TOKENS = 24
 _TEXT = "Ada Holt keeps the lighthouse at Brel. The ferry of Kordale was built in 1931."
 
 
@@ -56,11 +53,11 @@ def convert(
     same model for llama.cpp. rank: of the adapter of a whole model. search_tokens: most tokens that an agent
     reads of a search. max_tokens: most tokens of a reply.
 
-    Raises ValueError for weights of another model, and RuntimeError if llama.cpp disagrees.
+    Raises ValueError for weights of another model, and RuntimeError if llama.cpp disagrees: raise `rank`.
     """
     source = find_weights(checkpoint)
     model, tokenizer = load_causal(base)
-    name, config = base or BASE, model.config
+    name, longest = base or SMOLLM2, model.config.max_position_embeddings
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder)
         facts: dict[str, float] = {}
@@ -71,42 +68,28 @@ def convert(
             weights = read_weights(source)
             facts = make_adapter(weights, model, name, staging, rank)
             model.load_state_dict(weights, strict=False)
-        heads, kv_heads = config.num_attention_heads, config.num_key_value_heads
-        write_gguf(
-            staging,
-            staging / "adapter.gguf",
-            heads=heads,
-            kv_heads=kv_heads,
-            architecture=config.model_type,
-        )
         lessons = [_make_lesson(kind, question) for question in _QUESTIONS]
-        facts |= measure_parity(
-            model.eval(), tokenizer, staging / "adapter.gguf", lessons, max_tokens=24, base=base_gguf
-        )
-        if facts["agreement"] < MIN_AGREEMENT:
-            raise RuntimeError(f"llama.cpp and the checkpoint disagree: {facts}. Raise --rank")
-        gguf = base_gguf or find_smollm2()
-        values: dict[str, Any] = {
-            "name": out.name,
-            "kind": kind,
-            "base_model": name,
-            "base_sha256": hashlib.sha256(gguf.read_bytes()).hexdigest(),
-            "adapter": "adapter.gguf",
-            "max_tokens": max_tokens,
-        }
+        values: dict[str, Any] = {"kind": kind, "max_tokens": max_tokens}
         if kind == "agent":
             context = count_context(search_tokens, max_tokens)
             values |= {"prompts": describe_agent_prompts(), "search_tokens": search_tokens}
         else:
             context = count_context(PRESELECT, max_tokens)
             values |= {"prompts": describe_summary_prompts(), "preselect": PRESELECT}
-        values["context"] = min(config.max_position_embeddings, context)
-        (staging / "config.json").write_text(json.dumps(values, indent=2), encoding="utf-8")
-        (staging / "README.md").write_text(_render_card(out.name, kind, name, facts), encoding="utf-8")
-        write_manifest(staging, training_files=list(ADAPTER_FILES), base_model=name, parity=facts)
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.copytree(staging, out)
-    return facts
+        values["context"] = min(longest, context)
+        parity = write_package(
+            staging,
+            out,
+            Base(name, base, base_gguf),
+            model,
+            tokenizer,
+            lessons,
+            values,
+            {"kind": kind, "checkpoint": facts},
+            _render_card,
+            _REPLY_TOKENS,
+        )
+    return facts | parity
 
 
 def _make_lesson(kind: Kind, question: str) -> Lesson:
@@ -121,17 +104,18 @@ def _make_lesson(kind: Kind, question: str) -> Lesson:
     return Lesson(question, "parity", plain, "")
 
 
-def _render_card(name: str, kind: Kind, base: str, facts: dict[str, float]) -> str:
-    figures = "\n".join(f"- {key}: {value:.4g}" for key, value in facts.items())
+def _render_card(name: str, facts: dict[str, Any]) -> str:
+    figures = {**facts["checkpoint"], **facts["parity"]}
+    lines = "\n".join(f"- {key}: {value:.4g}" for key, value in figures.items())
     return f"""---
-base_model: {base}
-tags: [{kind}, lora, gguf]
+base_model: {facts["base_model"]}
+tags: [{facts["kind"]}, lora, gguf]
 ---
 # {name}
 
-An adapter of {base}, converted from a checkpoint by `training.agent.convert`.
+An adapter of {facts["base_model"]}, converted from a checkpoint by `training.agent.convert`.
 
-{figures}
+{lines}
 """
 
 

@@ -15,7 +15,9 @@ from training.agent.examples import hold_out, read_lessons
 from training.agent.settings import Settings
 from training.agent.teacher import LONGEST
 from training.settings import read_settings
+from training.summarizer.examples import Lesson
 from training.summarizer.export import read_arguments, write_artifact
+from training.summarizer.package import Base
 
 MAX_TOKENS = 512
 """Tokens of a turn with a summary of `LONGEST` characters. The longest training turn has 380; the grammar
@@ -28,9 +30,7 @@ REPLIES = 3
 """Turns that the parity check compares."""
 
 
-def export_agent(
-    run: Path, config: Path, target: Path, command: str, base: Path | None = None
-) -> dict[str, float]:
+def export_agent(run: Path, config: Path, target: Path, command: str, base: Base) -> dict[str, float]:
     """Write the artifact of a finished run to `target`, and return how well llama.cpp and transformers agree.
 
     Raises RuntimeError, and writes nothing to `target`, if they disagree.
@@ -41,6 +41,8 @@ def export_agent(
         "training_command": command,
         "data": dict(Counter(lesson.source for turns in runs for lesson in turns)),
         "questions": len(runs),
+        "levels": dict(sorted(Counter(read_level(lesson) for turns in runs for lesson in turns[1:]).items())),
+        "search_tokens": settings.data.search_tokens,
     }
     longer = max(0, settings.data.summary_characters - LONGEST)
     max_tokens = MAX_TOKENS + longer // _TOKEN_CHARACTERS
@@ -59,6 +61,11 @@ def count_context(search_tokens: int, max_tokens: int) -> int:
     """Return the most tokens of a prompt with its reply: a prompt shows the last summary, and a page of twice
     as many tokens as a search."""
     return _PROMPT_TOKENS + 2 * search_tokens + 2 * max_tokens
+
+
+def read_level(lesson: Lesson) -> int:
+    """Return the level of a turn's summary."""
+    return int(lesson.summary.partition("<summary_level>")[2][0])
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ and measures what compression does to answers (`--reader extractive:FOLDER`). It
 neither the runtime nor the wheel holds it.
 
 - **Input**: `[CLS] question [SEP] context [SEP]`, windows of at most {config["layout"]["max_length"]} tokens.
-- **Output**: logits of an answer's first and last token; position 0 stands for "no answer".
+- **Output**: logits of an answer's first and last token; position 0 means "no answer".
 - **Base model**: {config["base_model"]} (all-MiniLM-L6-v2 weights where that package is named).
 
 ## Training

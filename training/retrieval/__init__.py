@@ -1,4 +1,4 @@
-"""A retriever as a service: a corpus of any size behind one HTTP endpoint.
+"""A retriever as a service: search in a corpus of any size, at one HTTP endpoint.
 
 store.py      the passages in SQLite
 bm25.py       BM25 on disk

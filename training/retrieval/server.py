@@ -2,7 +2,7 @@
 
 POST /search   {"queries": [string, ...], "k": 5} -> {"results": [[{"docid", "title", "passage", "score",
                "url"}, ...], ...]}
-POST /open     {"key": docid or url} -> {"docid", "title", "text", "url"}; 404 if there is none
+POST /open     {"key": docid or url} -> {"docid", "title", "text", "url"}; 404 if there is no such passage
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Corpus:
         ]
 
     def open(self, key: str) -> dict[str, Any] | None:
-        """Return a passage by its id, or all passages with a url; None if there is none."""
+        """Return a passage by its id, or all passages with a url; None if there is no such passage."""
         passage = self._store.open(key)
         return None if passage is None else asdict(passage)
 
@@ -78,7 +78,7 @@ def make_server(corpus: Corpus, host: str, port: int) -> ThreadingHTTPServer:
             elif self.path == "/open" and (found := corpus.open(str(request["key"]))) is not None:
                 self._send(200, found)
             else:
-                self._send(404, {"error": "there is none"})
+                self._send(404, {"error": "there is no such passage"})
 
         def _send(self, code: int, values: Any) -> None:
             body = json.dumps(values, ensure_ascii=False).encode()

@@ -92,7 +92,7 @@ class Store:
         return [Passage(*self._connect().execute(query, (number,)).fetchone()) for number in numbers]
 
     def open(self, key: str) -> Passage | None:
-        """Return the passage with this id, or all passages with this url as one; None if there is none."""
+        """Return the passage with this id, or those with this url as one; None if no passage has it."""
         query = "SELECT id, title, text, url FROM passages WHERE {} = ? ORDER BY number"
         for column in ("id", "url"):
             if rows := self._connect().execute(query.format(column), (key,)).fetchall():

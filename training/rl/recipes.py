@@ -48,7 +48,8 @@ class Recipe:
     algorithm: Literal["ppo", "grpo", "hrr", "supo", "evolving"]
     strategy: StrategyName
     reading: Literal["passages", "selected", "summary", "pages"]
-    """What the agent reads of a search; "pages" are ZipRL's tools: raw hits, and `open_page`."""
+    """The part of a search's results that the agent reads. "pages" gives it ZipRL's tools instead: `search`
+    returns whole results, and `open_page` opens one."""
     data: list[str]
     """Sets of `benchmarks.shared.tasks`, whose training questions are used, or files of JSON lines with
     `question`, `answers` and, without a retriever, `docs`."""
@@ -222,8 +223,11 @@ def make_evolution(
 def make_reading(
     recipe: Recipe, compressor: Compressor, summarizer: ChatModel | None = None
 ) -> Reading | None:
-    """What the agent reads; None for ZipRL's tools. A summary is written by the summarizer with RECON's
-    sampling (appendix B.4), or consists of the passages' own sentences if the recipe names none."""
+    """Return the function that makes the text for the agent; None for ZipRL's tools.
+
+    If the recipe names a summarizer, it writes the summaries, with RECON's sampling (appendix B.4). Otherwise
+    they consist of sentences of the passages.
+    """
     if recipe.reading == "pages":
         return None
     if recipe.reading == "passages":

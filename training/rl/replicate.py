@@ -41,7 +41,7 @@ DOCUMENT = Path(__file__).parents[1] / "REPLICATIONS.md"
 
 _INTRODUCTION = """# Replications
 
-Claims of the papers, tried at a size that two cores can run. Every claim stands here with the difference
+Claims of the papers, tried at a size that two cores can run. Every claim is listed with the difference
 that was predicted before its first run. It is **replicated** where the 95 % interval of the difference
 (bootstrap over seeds) lies above zero, p of the sign-flip test is below 0.05, and the difference reaches
 the predicted margin; **built in** where a control without the mechanism shows the same; **reversed** where

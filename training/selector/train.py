@@ -1,4 +1,4 @@
-"""Train Phase I: the keep and relevance heads together, with checkpoints and validation.
+"""Train Phase I: the encoder with its output layers for keep and relevance. Makes checkpoints and validates.
 
 The program chooses device and precision: bf16 on CUDA, bf16 on a CPU with instructions for it, else float32.
 `accelerate launch` spreads a run over several GPUs.
@@ -42,11 +42,11 @@ from training.selector_model.trained import load_weights, save_trained
 
 
 def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -> Metrics:
-    """Train on the groups of `run`, keep the best epoch in `run.final`, and return its validation metrics.
+    """Train on the groups of `run`, save the best epoch in `run.final`, and return its validation metrics.
 
     Continues from the checkpoint of `run` if there is one. `start_from` is the `final` folder of an earlier
-    run; training starts from its weights, heads included. If the run's clock has a limit, the learning-rate
-    schedule fits the time that is left.
+    run; training starts from its weights, those of the output layers included. If the run's clock has a
+    limit, the learning-rate schedule fits the remaining time.
     """
     keep_freed_memory()
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -87,7 +87,7 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
 
 
 class Trainer:
-    """Trainer of a model: its optimiser, and its position as epoch, place, step and questions.
+    """Trainer of a model. Its position is the epoch, the place in it, and the steps and questions so far.
 
     taught: indices of the groups to train on.
     """

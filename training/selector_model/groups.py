@@ -1,10 +1,10 @@
 """Groups of a selector's run: a question, its documents, and a label for each sentence.
 
-The labels mark the sentences that support the answer, and retention is measured by them. A label is -1
-(unknown) if the document is needed but its sentences are not labelled. Phase I learns these labels, or string
-matches of the answer (`Labels`). A group is kept whole in a batch, so that sentences of different documents
-compete. Rows and hard negatives are read as in the benchmarks, but never from their split. A run keeps its
-groups in its folder, where later runs read them.
+The labels mark the sentences that support the answer. Training measures which share of these sentences a
+model keeps. A label is -1 (unknown) if the document is needed but its sentences are not labelled. Phase I
+learns these labels, or string matches of the answer (`Labels`). A group is kept whole in a batch, so that
+sentences of different documents compete. Rows and hard negatives are read as in the benchmarks, but never
+from the benchmarks' split. A run keeps its groups in its folder, where later runs read them.
 """
 
 from __future__ import annotations
@@ -137,9 +137,10 @@ def _split_set(
 
 
 def read_prepared_settings(run_folder: Path) -> DataConfig | None:
-    """Read the settings with which the groups of a run were made, or return None if there are none.
+    """Read the settings with which the groups of a run were made, or return None if the file is missing.
 
-    They can differ from the configuration: a short run is prepared with fewer questions and other repeats.
+    They can differ from the configuration: a short run is prepared with fewer questions, and its `repeats`
+    are changed to match.
     """
     file = _locate(run_folder, SETTINGS)
     return DataConfig(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
@@ -174,14 +175,15 @@ def name_question(source: str, number: str) -> str:
 
 
 def belongs_to_readers(source: str, number: str) -> bool:
-    """Return whether a question of a multi-hop set may train readers. The other half is for policies, because
-    a reader that has memorised a question rewards whatever is kept for it."""
+    """Return whether a question may train readers. Half of the questions of the multi-hop sets may. The
+    others are for policies: a reader that has memorised a question rewards whatever is kept for it."""
     labelled = source in MULTI_HOP and source not in CHAINS
     return labelled and hashlib.sha256(number.encode()).digest()[0] % 2 == 0
 
 
 def list_labels(group: Group, labels: Labels) -> list[list[int]]:
-    """Return 1 or 0 for each sentence of each document of a group."""
+    """Return the label of each sentence of each document of a group; -1 (unknown) only if `labels` is
+    "support"."""
     if labels == "support":
         return [list(d.labels) for d in group.documents]
     return [[int(contains_string(d.text[a:b], group.answers)) for a, b in d.units] for d in group.documents]
@@ -194,8 +196,8 @@ def has_answer_string(group: Group) -> bool:
 
 
 def label_document(document: LabelledDocument, hop: int = 0) -> GroupDocument:
-    """Split a document into labelled sentences. A sentence is positive if it and a support span share at
-    least half of the shorter one."""
+    """Split a document into labelled sentences. A sentence is positive if its overlap with a support span is
+    at least half as long as the shorter of the two."""
     units = [(u.start, u.end) for u in split_units(document.text)]
     if document.gold and not document.support:
         labels = [-1] * len(units)
@@ -217,10 +219,10 @@ def _choose_documents(
     config: DataConfig,
     rng: random.Random,
 ) -> Iterator[Sequence[LabelledDocument]]:
-    """Yield the documents of each question: its own, sections of a long one, or its own filled up with hard
-    negatives.
+    """Yield the documents of each question: its own, sections of a long one, or its own and hard negatives.
 
-    Its own unlabelled documents may hold an answer, other hard negatives never do."""
+    A question's own documents may contain an answer without being labelled. The hard negatives, which come
+    from other questions, never contain one."""
     if name in MULTI_HOP and config.documents is None:
         yield from (q.documents for q in questions)
     elif _is_long(pool_questions):

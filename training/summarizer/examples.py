@@ -1,6 +1,6 @@
 """Make examples for a summarizer without a teacher, from sets with gold sentences or human summaries.
 
-    question sets   the sentences that support the answer, rewritten so that they stand alone (`standalone`)
+    question sets   the sentences that support the answer, rewritten to be understood alone (`standalone`)
     QMSum           the sentences of the reference summary that the passage supports
 
 The model reads the passages that the selector kept for a question, in RECON's prompt. A target contains only

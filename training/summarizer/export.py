@@ -10,7 +10,6 @@ Both adapters are float16. The export fails if llama.cpp and transformers disagr
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import platform
 import shutil
@@ -21,39 +20,27 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import torch
 from peft import PeftModel
 from safetensors.torch import load_file, save_file
 
-from tersely.runtime.artifacts import write_manifest
-from tersely_agents.chat import LocalChat
-from tersely_agents.chat.local import find_smollm2
-from tersely_agents.chat.protocol import Sampling
 from tersely_agents.summaries.summarizer import describe_prompts
 from training.causal import Adapter, load_causal
 from training.run import read_runs
 from training.settings import read_settings
 from training.summarizer.card import render_card
 from training.summarizer.examples import Lesson, read_lessons
-from training.summarizer.gguf import write_gguf
-from training.summarizer.train import Settings, encode
+from training.summarizer.package import Base, write_package
+from training.summarizer.train import Settings
 
-MIN_AGREEMENT = 0.9
-"""Minimum share of llama.cpp's tokens that transformers would choose too."""
-BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PRESELECT = 280
 """Tokens of the documents that the model reads, by the compressor's counter, as in training."""
 MAX_TOKENS = 200
 REPLIES = 5
 """Number of replies that the parity check compares."""
-TRAINING_FILES = ["adapter_config.json", "adapter_model.safetensors"]
-"""Files that the wheel leaves out."""
 TOOLS = ("torch", "transformers", "peft", "gguf", "xllamacpp")
 
 
-def export_adapter(
-    run: Path, config: Path, target: Path, command: str, base: Path | None = None
-) -> dict[str, float]:
+def export_adapter(run: Path, config: Path, target: Path, command: str, base: Base) -> dict[str, float]:
     """Write the artifact of a finished run to `target`, and return how well llama.cpp and transformers agree.
 
     Raises RuntimeError if they disagree; nothing is written to `target` then.
@@ -83,7 +70,7 @@ def write_artifact(
     facts: Mapping[str, Any],
     heldout: Sequence[Lesson],
     render: Callable[[str, dict[str, Any]], str],
-    base: Path | None = None,
+    base: Base,
 ) -> dict[str, float]:
     """Write the adapter of a finished run, with `values` in its configuration and a card of its facts.
 
@@ -100,70 +87,17 @@ def write_artifact(
     weights = load_file(trained / "adapter_model.safetensors")
     save_file({key: value.half() for key, value in weights.items()}, staging / "adapter_model.safetensors")
     adapter = json.loads((trained / "adapter_config.json").read_text(encoding="utf-8"))
-    adapter["base_model_name_or_path"] = BASE
-    _write_json(staging / "adapter_config.json", adapter)
-    model, tokenizer = load_causal(base)
-    heads, kv_heads = model.config.num_attention_heads, model.config.num_key_value_heads
-    write_gguf(staging, staging / "adapter.gguf", heads=heads, kv_heads=kv_heads)
-    model = PeftModel.from_pretrained(model, staging).eval()
-    parity = measure_parity(model, tokenizer, staging / "adapter.gguf", heldout)
-    if parity["agreement"] < MIN_AGREEMENT:
-        raise RuntimeError(f"llama.cpp and transformers disagree: {parity}")
+    adapter["base_model_name_or_path"] = base.name
+    (staging / "adapter_config.json").write_text(json.dumps(adapter, indent=2) + "\n", encoding="utf-8")
+    model, tokenizer = load_causal(base.weights)
     facts = {
-        "base_model": BASE,
         **facts,
         "run": read_runs(trained)[-1],
-        "parity": parity,
         "adapter": asdict(shape),
         "tools": {"python": platform.python_version(), **{tool: version(tool) for tool in TOOLS}},
     }
-    base_file = find_smollm2()
-    own = {
-        "name": target.name,
-        "base_model": BASE,
-        "base_sha256": hashlib.sha256(base_file.read_bytes()).hexdigest(),
-        "adapter": "adapter.gguf",
-    }
-    _write_json(staging / "config.json", {**own, **values})
-    (staging / "README.md").write_text(render(target.name, facts), encoding="utf-8")
-    write_manifest(staging, training_files=TRAINING_FILES, **facts)
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(staging, target)
-    return parity
-
-
-@torch.no_grad()
-def measure_parity(
-    model: Any,
-    tokenizer: Any,
-    adapter: Path,
-    lessons: Sequence[Lesson],
-    max_tokens: int = 64,
-    base: Path | None = None,
-) -> dict[str, float]:
-    """Compare the greedy replies of llama.cpp with transformers.
-
-    Returns `agreement`, the share of llama.cpp's tokens that transformers ranks first after the same context,
-    and the numbers of compared `tokens` and `replies`. `base` is llama.cpp's file of the base model; None for
-    SmolLM2.
-    """
-    same = count = 0
-    options: Sampling = {"temperature": 0.0, "max_tokens": max_tokens}
-    with LocalChat(base, adapters={"own": adapter}, context=2048, timeout_s=600, **options) as chat:
-        for lesson in lessons:
-            reply = chat.use("own").complete(lesson.messages).text
-            example = encode(lesson, tokenizer)
-            written = tokenizer.encode(reply, add_special_tokens=False)
-            ids = torch.tensor([[*example.system, *example.prompt, *written]])
-            with torch.inference_mode():
-                best = model(input_ids=ids).logits[0, -len(written) - 1 : -1].argmax(-1).tolist()
-            same += sum(a == b for a, b in zip(best, written, strict=True))
-            count += len(written)
-    return {"agreement": round(same / max(1, count), 4), "tokens": count, "replies": len(lessons)}
-
-
-def _write_json(path: Path, values: dict[str, Any]) -> None:
-    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    adapted = PeftModel.from_pretrained(model, staging)
+    return write_package(staging, target, base, adapted, tokenizer, heldout, values, facts, render)
 
 
 def read_arguments(trainer: str, description: str | None, config: str) -> argparse.Namespace:
@@ -175,10 +109,16 @@ def read_arguments(trainer: str, description: str | None, config: str) -> argpar
     parser.add_argument(
         "--out", type=Path, required=True, help="folder of the artifact; its name becomes the model's"
     )
-    parser.add_argument("--base", type=Path, help="folder of the base model; SmolLM2-135M by default")
+    parser.add_argument("--base", help="folder or hub name of the base model; SmolLM2-135M by default")
+    parser.add_argument("--base-gguf", type=Path, help="the same model for llama.cpp")
+    parser.add_argument("--base-name", help="its hub name, if --base is a folder")
     args = parser.parse_args()
+    if bool(args.base) != bool(args.base_gguf):
+        parser.error("--base and --base-gguf belong together: pass both, or none for SmolLM2-135M")
+    own = f" --base {args.base_name or args.base}" if args.base else ""
+    args.base = Base(args.base_name or args.base, args.base, args.base_gguf) if args.base else Base()
     limit = "" if args.max_minutes is None else f" --max-minutes {args.max_minutes:g}"
-    args.command = f"python -m {trainer} --config {args.config} --data DATA --out RUN{limit}"
+    args.command = f"python -m {trainer} --config {args.config} --data DATA --out RUN{own}{limit}"
     return args
 
 

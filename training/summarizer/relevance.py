@@ -1,9 +1,9 @@
 """`python -m training.summarizer.relevance --config CONFIG --data DATA --out RUN`: train RECON's stage 1.
 
-A causal model learns which of ten passages a question needs (section 3.2). A linear head scores the model's
-state at the end of each passage, after the question; the loss is cross-entropy over the passages. At most one
-is relevant, so "none of them" is an eleventh class with score 0. Afterwards the head is discarded, and stage
-2 starts from the trained weights: `python -m training.summarizer --start-from RUN/final`.
+A causal model learns which of ten passages a question needs (section 3.2). A linear output layer scores the
+model's state at the end of each passage, after the question; the loss is cross-entropy over the passages. At
+most one is relevant, so "none of them" is an eleventh class with score 0. Afterwards this layer is discarded,
+and stage 2 starts from the trained weights: `python -m training.summarizer --start-from RUN/final`.
 
 The paper uses MS MARCO, which may not be redistributed; here any set with one gold passage per question
 works. It does not say how the passages are laid out: here each is read after the question without the others,

@@ -41,7 +41,7 @@ EXAMPLES = (
 """Contexts, questions and answers that come first in the template "examples"."""
 
 ABSTENTION = "not stated"
-"""What the template "reading" asks for if the context does not say."""
+"""Answer that the template "reading" asks for if the context has none."""
 
 READING = f"{INSTRUCTION} Only if it says nothing about it, answer: {ABSTENTION}."
 
@@ -91,7 +91,7 @@ def _format_question(context: str, question: str) -> str:
 
 
 def _choose_examples(template: Template) -> tuple[str, tuple[tuple[str, str, str], ...]]:
-    # The example without an answer stands in the middle: small models repeat the last one.
+    # The example without an answer is not the last one, because small models repeat the last.
     if template == "reading":
         return READING, (EXAMPLES[0], ABSTAINED, EXAMPLES[1])
     return INSTRUCTION, EXAMPLES

@@ -22,7 +22,7 @@ Format = Literal["auto", "text", "jsonl"]
 
 DEMO_QUERY = "When does the last boat leave Port Maren in winter, and can I take my bicycle on it?"
 _FEW_FILES = 20
-"""Up to so many files are read without a progress bar."""
+"""With more files than this, a progress bar is shown."""
 _DEMO = Path(__file__).with_name("demo") / "documents.jsonl"
 
 
@@ -44,7 +44,7 @@ class Request:
 
 
 def is_stdin(file: BinaryIO) -> bool:
-    """Whether a file is standard input, which has no name."""
+    """Return whether a file is standard input, which has no name."""
     return file is sys.stdin.buffer
 
 
@@ -54,9 +54,10 @@ def name_file(file: BinaryIO) -> str:
 
 
 def find_files(names: Sequence[str]) -> list[str]:
-    """Return the files that arguments name, each once: files, folders, patterns such as `**/*.md`, and `-`.
+    """Return the files that `names` lead to, each once.
 
-    Of a folder, all files in it and in its folders are returned in alphabetical order, but no hidden ones.
+    A name is a file, a folder, a pattern such as `**/*.md`, or `-` for standard input. A folder leads to the
+    files in it and in its folders, in alphabetical order, without hidden ones.
 
     Raises InvalidInputError for a name without a file.
     """
@@ -86,7 +87,7 @@ def find_files(names: Sequence[str]) -> list[str]:
 
 
 def read_files(names: Sequence[str], form: Format) -> list[Document]:
-    """Read the documents of files, folders and patterns, or of standard input if there are none.
+    """Read the documents of files, folders and patterns, or of standard input if `names` is empty.
 
     Files of a folder or a pattern that are not text are skipped, with a note on standard error.
 
@@ -121,8 +122,8 @@ def read_documents(file: BinaryIO, form: Format) -> list[Document]:
     """Read the documents of a file.
 
     A text or Markdown file is one document with the file's name as id; JSON lines hold one document each.
-    `auto` takes `.jsonl` and `.ndjson` files, and standard input that starts with such a line, as JSON lines.
-    It reads PDF, DOCX and EPUB, too. Files that gzip has compressed are decompressed.
+    `auto` recognises PDF, DOCX and EPUB. It reads `.jsonl` and `.ndjson` files as JSON lines, and standard
+    input too if its first line is a JSON object with "text". Files compressed with gzip are decompressed.
 
     Raises:
         InvalidInputError: a file is not UTF-8 text, or has a bad line; or all are empty.
@@ -137,7 +138,7 @@ def demo_documents() -> list[Document]:
 
 
 def read_requests(file: BinaryIO) -> Iterator[Request]:
-    """Yield the requests as their lines arrive, so that a program that writes them gets each answer at once.
+    """Yield each request when its line arrives, so that a program that writes lines gets each answer at once.
 
     Blank lines are skipped. A line that cannot be used becomes a request with an error.
     """

@@ -65,7 +65,7 @@ def serve(host: str, port: int, **options: Any) -> int:
 
 
 @click.command()
-@option("--upstream URL", "the chat server behind the proxy, such as https://api.openai.com", required=True)
+@option("--upstream URL", "the chat server that the proxy calls, e.g. https://api.openai.com", required=True)
 @address_options(8787)
 @LIMITS
 @COMPRESSOR

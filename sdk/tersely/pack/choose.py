@@ -49,7 +49,7 @@ class Selection:
     kept: frozenset[int]
     """Positions of the kept units."""
     sequence: tuple[int, ...]
-    """Documents that may be in the text, the best `max_docs`, in the order of the text."""
+    """The best `max_docs` documents, in the order of the text. Only these may be in the text."""
     candidates: frozenset[int]
     """Positions of the units that competed for the limit."""
     duplicates: frozenset[int]
@@ -60,7 +60,7 @@ class Selection:
     has_level: bool = False
     """Whether a level of detail limited the size of each document."""
     best_fits: bool | None = None
-    """Whether the limit has room for the candidate that scored highest."""
+    """Whether the candidate with the highest score fits into the limit; None if there is no candidate."""
 
 
 def choose(
@@ -73,7 +73,7 @@ def choose(
 
     Args:
         split: the documents as units.
-        scored: scores of all units. Those below the threshold may fill a level.
+        scored: scores of all units. Units below the threshold may still be kept to fill a level.
         options: `level`, `max_docs`, `order` and `marks` matter here.
         count: returns the tokens of a text.
     """
@@ -136,7 +136,7 @@ def _find_sequence(split: Split, scores: Scores, options: CompressionOptions) ->
 def _find_candidates(
     split: Split, packing_scores: Sequence[float], sequence: Sequence[int], length_price: float
 ) -> list[Candidate]:
-    """Return a candidate for each unit of the documents in `sequence` that says something by itself."""
+    """Return the units that may be kept: those in `sequence`'s documents that say something by themselves."""
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     room = split.limit * cost_of_a_token // _CONTEXT
     candidates: list[Candidate] = []
@@ -152,7 +152,7 @@ def _find_candidates(
                 needs |= _find_context(split, at, room)
             price, cost = unit.cost, unit.cost
             if is_member:
-                # The heads of a record or a statement may cost more than it does.
+                # The heads of a record or a statement may have more tokens than the part itself.
                 price += _HEADS * sum(split.units[need].cost for need in own)
                 cost += MARK_TOKENS * cost_of_a_token  # a mark is likely beside it
             candidates.append(
@@ -169,9 +169,10 @@ def _find_candidates(
 
 
 def _find_context(split: Split, position: int, room: int) -> set[int]:
-    """Return the units that the first words of a sentence refer to, as far as `room` allows.
+    """Return the sentences before a sentence that opens with a reference such as "It", with their heads.
 
-    They are the sentences before it in its paragraph, up to one that does not refer to another.
+    If the sentence before opens with a reference too, the one before that is added, and so on, within the
+    paragraph, and as long as all of them cost at most `room`.
     """
     context: set[int] = set()
     at: int | None = position
@@ -186,7 +187,7 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
 
 def _find_sentence_before(split: Split, position: int) -> int | None:
-    """Return the sentence above, if the one at `position` opens with a reference to it."""
+    """Return the sentence before the one at `position` if that opens with a reference to it, else None."""
     unit = split.units[position]
     text = split.documents[unit.doc].text
     if unit.kind not in ("sentence", "html") or not _REFERENCE.match(text, unit.start):
@@ -204,7 +205,7 @@ def _find_sentence_before(split: Split, position: int) -> int | None:
 def _find_above(
     candidates: Sequence[Candidate], scores: Sequence[float], threshold: float
 ) -> list[Candidate]:
-    """Return the candidates that reach the threshold, and the best one under each head that reaches it."""
+    """Return the candidates that reach the threshold, and the best one under a head that reaches it alone."""
     above = [c for c in candidates if scores[c.position] >= threshold]
     heads = {need for c in candidates for need, _ in c.needs if scores[need] >= threshold}
     heads -= {at for c in above for at in c.positions}
@@ -263,8 +264,8 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
     """Return the words of a sentence, to compare it with others; None for a short sentence.
 
     Overlapping chunks and syndicated pages repeat sentences. Two sentences count as the same if they differ
-    only in case, white space, quotation marks, the commas and full stops after words, the kind of dash
-    between words, footnote numbers, and an article in front. Everything else may carry meaning: numbers and
+    only in case, white space, quotation marks, punctuation after words, the kind of dash between words,
+    footnote numbers, and an article at the start. Any other difference may change the meaning: in numbers and
     their signs, symbols, accents, a "not", a question mark.
     """
     words = [

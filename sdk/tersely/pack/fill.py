@@ -30,7 +30,8 @@ class Candidate:
     cost: int
     """Cost of the unit alone, in tokens or code points."""
     words: tuple[str, ...] | None = None
-    """Its words, to find repetitions; None for structure, in which every sign counts."""
+    """Its words, to find repetitions. None for a short sentence, and for lines and blocks, in which every
+    sign counts."""
     needs: tuple[tuple[int, int], ...] = ()
     """(position, cost) of each unit that must be kept with it."""
 
@@ -93,8 +94,8 @@ def fit(
         ranked: candidates, best first.
         title_costs: per document, tokens of its title counted alone.
         limit: the largest size that is allowed.
-        measure: returns the true size of a selection; 0 for the empty one. A larger
-            selection may have a smaller size.
+        measure: returns the true size of a selection; 0 for the empty one. A selection with
+            more units may have a smaller size.
         scale: first guess of the cost per measured token. A good guess saves measurements.
     """
     low, high = 0.0, math.inf

@@ -4,9 +4,9 @@ In a series, such as the elements of an array or the lines of a log, each run of
 replaced by a mark that counts them. A run that is shorter than its mark is kept.
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
-dropped between them, unless these two and everything between them are sentences of prose. It is also
-added where pieces of a unit that was cut are missing, also before or after its kept pieces. With the option
-`marks="all"`, a mark is added wherever something is missing.
+dropped between them, unless these two and everything between them are sentences of prose. If a unit was
+cut, a mark is also added wherever pieces of it are missing: between its kept pieces, before the first, or
+after the last. With the option `marks="all"`, a mark is added wherever something is missing.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def _find_emptied(units: Sequence[Unit], kept: Sequence[int]) -> Iterator[Series
 def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:
     """Return `kept` and every run of members that is shorter than its mark, ascending.
 
-    A run is not added if a unit in it would lack a head, or a frame its content. Its mark is shortened later.
-    But a mark that must parse cannot be shortened, so such a run is added together with its heads.
+    A run is not added if one of its units would lack a head, or if one of its frames would have no content.
+    The mark of such a run is shortened later. But a mark that must parse cannot be shortened. Then the run is
+    added together with its heads.
     """
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):
@@ -79,7 +80,8 @@ def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int])
 
 
 def _is_complete(units: Sequence[Unit], run: Sequence[int], kept: set[int]) -> bool:
-    """Whether each unit of a run has its heads among the kept units, and each of its frames has content."""
+    """Return whether each unit of a run has its heads among the kept units, and each of its frames has
+    content."""
     needs = {need for at in run for need in units[at].needs}
     with_body = {need for at in run if units[at].is_content for need in units[at].needs}
     return needs <= kept and all(units[at].is_content or at in with_body for at in run)
@@ -178,24 +180,25 @@ def mark_after(text: str, units: Sequence[Unit], document: range, last: int, *, 
 
 
 def _is_cut_before(units: Sequence[Unit], position: int) -> bool:
-    """Whether the unit is a piece, and not the first one of its block."""
+    """Return whether the unit is a piece, and not the first one of its block."""
     return position > 0 and _is_one(units[position - 1], units[position])
 
 
 def _is_cut_after(units: Sequence[Unit], position: int) -> bool:
-    """Whether the unit is a piece, and not the last one of its block."""
+    """Return whether the unit is a piece, and not the last one of its block."""
     return position + 1 < len(units) and _is_one(units[position], units[position + 1])
 
 
 def _is_one(above: Unit, below: Unit) -> bool:
-    """Whether two neighbours are pieces of a unit that was cut. Members of a series have other marks."""
+    """Return whether two neighbours are pieces of a unit that was cut. Members of a series have other
+    marks."""
     if above.doc != below.doc or above.parent != below.parent:
         return False
     return above.series is None and below.series is None
 
 
 def shorten(mark: str, room: int) -> str:
-    """Return a mark that is no longer than `room`, unless it is in a form that parses."""
+    """Return a mark in at most `room` characters. A mark that must parse stays as it is."""
     return _choose((mark, _LONG, _SHORT), room) if mark.startswith("[…") else mark
 
 

@@ -162,7 +162,7 @@ def _is_below_threshold(at: int, scored: Scored) -> bool:
 
 
 def _breaks_promise(at: int, unit: Unit, scored: Scored, reason: str) -> bool:
-    """Whether dropping the unit may break a promised recall.
+    """Return whether dropping the unit may break a promised recall.
 
     The calibration consists of whole units that the model read, so its threshold holds only for such units.
     """

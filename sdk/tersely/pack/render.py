@@ -4,8 +4,8 @@ A blank line separates documents. A title has a line of its own. Between two kep
 neighbours, the white space of the source stays as it is. If something was dropped between two kept units,
 the separator is the last line break before the second one, with the indentation of that unit. If there is
 no line break, it is a space. If the source has no white space there (Chinese, Japanese, Thai), there is no
-separator. If two kept parts could be read as one, a mark separates them (`marks`). No separator and no mark
-is longer than the text that it replaces, so no compression is longer than its source.
+separator. If a reader could take two kept parts for one, a mark separates them (see `pack.marks`). No
+separator and no mark is longer than the text that it replaces, so no compression is longer than its source.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Rendered(NamedTuple):
     bodies: tuple[str, ...]
     """For each document in `text`: its text, without the title."""
     starts: tuple[tuple[int, int], ...]
-    """For each document in `text`: its index, and the offset of its text."""
+    """For each document in `text`: its index, and where its text, without the title, starts in `text`."""
 
 
 class Renderer:
@@ -85,7 +85,7 @@ class Renderer:
         return grouped
 
     def complete(self, kept: frozenset[int]) -> frozenset[int]:
-        """Return the positions, and those of each run of dropped units that is shorter than its mark."""
+        """Return `kept`, and the positions of the dropped units that are shorter than the mark for them."""
         if not any(self._has_series):
             return kept
         split, completed = self._split, set(kept)
@@ -188,7 +188,7 @@ def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> Re
 
 
 def _has_break(units: Sequence[Unit], start: int, stop: int) -> bool:
-    """Whether a line break replaces any of the dropped units at start..stop-1."""
+    """Return whether a line break replaces any of the dropped units at start..stop-1."""
     return any((link := units[at].link) is not None and link.breaks for at in range(start, stop))
 
 
@@ -200,7 +200,7 @@ def _mark_omissions(
     omissions: Sequence[Omission],
     after: int | None,
 ) -> None:
-    """Add marks and separators between the source up to `before` and the source from `after`.
+    """Add the marks of `omissions`, with separators, between `text[:before]` and `text[after:]`.
 
     `before` is None if the text begins with the marks, and `after` is None if it ends with them.
     """

@@ -80,7 +80,7 @@ class Artifact:
         return {name: entry for name, entry in files.items() if (self.path / name).is_file()}
 
     def lists(self, name: str) -> bool:
-        """Whether the manifest lists a file."""
+        """Return whether the manifest lists a file."""
         return name in self.manifest["files"]
 
     def file(self, name: str) -> Path:
@@ -224,7 +224,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _is_deep(values: dict[str, Any]) -> bool:
-    """Whether a JSON object has more than `_DEEPEST_JSON` levels."""
+    """Return whether a JSON object has more than `_DEEPEST_JSON` levels."""
     level: list[object] = [values]
     for _ in range(_DEEPEST_JSON):
         inner: list[object] = []
@@ -265,7 +265,7 @@ def _check_selector(folder: Path, listed: set[str]) -> None:
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a listed name can only be that of a file inside the folder, on every system."""
+    """Return whether a listed name can only be that of a file inside the folder, on every system."""
     path = PureWindowsPath(name)
     return bool(path.parts) and not path.anchor and ".." not in path.parts and name.isprintable()
 

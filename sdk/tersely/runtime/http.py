@@ -105,7 +105,7 @@ class Endpoint:
     async def asend(
         self, client: httpx2.AsyncClient, path: str = "", body: dict[str, Any] | None = None
     ) -> bytes:
-        """Return what the server answers to `body`, or to a GET request if there is none.
+        """Post `body`, or send a GET request if it is None, and return the server's answer.
 
         Raises:
             OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
@@ -155,7 +155,8 @@ class Endpoint:
             url.copy_with(query=None),  # httpx2 logs it, and the query may hold a key
             content=content,
             headers=self._headers,
-            # Less than half each for TCP and TLS: a handshake that is cancelled leaves its socket open.
+            # TCP and TLS get less than half of the time each, and so end before the call is cancelled:
+            # a cancelled handshake would leave its socket open.
             timeout=httpx2.Timeout(None, connect=0.45 * seconds),
             extensions={"target": url.raw_path},
         )
@@ -191,7 +192,7 @@ async def _read_answer(response: httpx2.Response) -> bytes:
     limit = MAX_ANSWER_BYTES if response.is_success else _MAX_REFUSAL_BYTES
     is_compressed = response.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
     body = bytearray()
-    if not is_compressed:  # otherwise it could become a thousand times as large
+    if not is_compressed:  # a compressed body could become a thousand times as large
         try:
             async for chunk in response.aiter_raw():
                 body += chunk

@@ -36,7 +36,7 @@ class Address:
 
 
 def network_forbidden() -> bool:
-    """Whether TERSELY_OFFLINE is set, and not to "", "0", "false" or "no"."""
+    """Return whether TERSELY_OFFLINE is set, and not to "", "0", "false" or "no"."""
     return os.environ.get("TERSELY_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
 
 
@@ -72,7 +72,7 @@ def check_address(url: object) -> Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine: "localhost" or a loopback address.
+    """Return whether the host is this machine: "localhost" or a loopback address.
 
     A name that needs a resolver, such as "localhost.example" or "2130706433", is not.
     """

@@ -1,9 +1,9 @@
-"""Whether the documents answer the question: a calibrated probability, and the threshold for `abstain`.
+"""Judge whether the documents answer the question: a calibrated probability, and a threshold for `abstain`.
 
 A linear layer weighs features of the whole request. It was fitted to held-out questions, each once with its
 evidence and once with other documents instead. The file keeps the probabilities of both, cross-fitted.
-Conformal risk control turns the first into a threshold that lets the promised share of questions with an
-answer through. The second tell how many questions without one that threshold refuses.
+Conformal risk control turns the first into a threshold that lets the promised share of answerable questions
+through. The second show how many unanswerable questions this threshold refuses.
 """
 
 from __future__ import annotations

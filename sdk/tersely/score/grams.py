@@ -164,7 +164,7 @@ def gram_logits(
 
 
 def _is_foreign(character: str) -> bool:
-    """Whether a character is a letter of a script other than Latin."""
+    """Return whether a character is a letter of a script other than Latin."""
     ascii_or_symbol = character.isascii() or not character.isalpha()
     return not ascii_or_symbol and not unicodedata.name(character, "").startswith("LATIN")
 

@@ -157,7 +157,7 @@ def _rate_documents(scores: Floats, split: Split) -> Scores:
 
 
 def _is_failure(error: BaseException) -> bool:
-    """Whether the error is a failure of the model or the reranker. Any other error stops the call."""
+    """Return whether the error is a failure of the model or the reranker. Any other error stops the call."""
     # A panic in Rust is not an `Exception`.
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 

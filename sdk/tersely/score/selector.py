@@ -4,10 +4,10 @@
 
 The vectors of sentences rule out windows that the encoder need not read, and are features of the fusion.
 
-If the question seems to need another hop (a second document that the first one names), the gate opens: the
-fusion's second stage counts. The encoder then reads more windows, if it has not read all. A second pass
-searches for paths of two sentences: it rereads the most promising windows, each with one of the best
-sentences in front. The second stage of the fusion then compares the best sentences of all documents.
+If the question seems to need another hop (a second document that the first one names), the gate opens. The
+encoder then reads more windows, if any are left. A second pass searches for paths of two sentences: it
+rereads the most promising windows, each with one of the best sentences in front. Finally the fusion's second
+stage compares the best sentences of all documents.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`), because the
 encoder would read letters without meaning. If the vocabulary splits many words of a question into pieces, the
@@ -56,19 +56,20 @@ from tersely.score.vectors import GRAPH, Embedder, pack
 
 MAX_TOKENS = 16_384
 """Largest number of tokens that the encoder reads in the first pass: 64 full windows. If the input is longer,
-it reads the windows that match the query's terms best."""
+it reads the windows that match the words of the query best."""
 
 MORE_TOKENS = 4_096
-"""Largest number of further tokens if the question seems to need another hop. The encoder reads the windows
-that share the rarest terms with the best sentences so far."""
+"""Largest number of further tokens that the encoder reads if the question seems to need another hop. It reads
+the windows that share the rarest words with the best sentences so far."""
 
 LENGTH_PRICE = 0.5
-"""Under a limit, sentences are taken by score / tokens ** LENGTH_PRICE. For single answers 0 is best, for
-many supporting sentences 1. On held-out questions this was the best compromise."""
+"""Under a limit, sentences are taken by score / tokens ** LENGTH_PRICE. 0 is best for single answers, and 1
+for many supporting sentences. 0.5 is a compromise: see "Filling a limit" in training/LOG.md."""
 
 NEIGHBOUR = 0.3
-"""Under a limit, a sentence adds this share of its score to its neighbours: adjacent sentences let a reader
-answer more questions (training/LOG.md). An open gate lowers the share, because hops need the room."""
+"""Under a limit, a sentence counts as score + NEIGHBOUR * beside * (1 - score), where `beside` is the higher
+score of its two neighbours. A reader answers more questions from adjacent sentences: see "What a reader makes
+of the kept sentences" in training/LOG.md. An open gate lowers this share, because hops need the room."""
 
 
 @dataclass(eq=False)
@@ -144,7 +145,11 @@ class Selector:
     def judge(
         self, query: str, documents: Sequence[ScoredInput]
     ) -> tuple[list[DocumentScores], Judgement | None]:
-        """Return the scores and the judgement. It is None without any text, or if the model makes none."""
+        """Return the scores and the judgement.
+
+        The judgement is None if no document has text, or if the model has no part that judges. For a query in
+        an unknown script, its values are None.
+        """
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, ()) for _ in documents], None
         weight = weigh_characters(query, self.layout.tokenizer)
@@ -238,7 +243,7 @@ class Selector:
 
     def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
         """Read up to MORE_TOKENS of further windows that the sieve does not rule out: those that share the
-        rarest terms with the best sentences so far."""
+        rarest words with the best sentences so far."""
         possible, ruled_out = done.unread, list[Window]()
         if done.sieve is not None:
             possible, ruled_out = done.sieve.divide_again(possible, done.offsets, done.matches, first)
@@ -273,7 +278,8 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
         fusion = Fusion.load(artifact.file(LAYERS), attention)
         return fusion, float(artifact.config["threshold"])
     raise ArtifactError(
-        f"{artifact.path} decides by {decision!r}, which this tersely does not know. Upgrade tersely."
+        f"{artifact.path} needs the decision rule {decision!r}, which this version of tersely does not know. "
+        "Upgrade tersely."
     )
 
 

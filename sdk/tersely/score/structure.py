@@ -1,9 +1,9 @@
-"""Score the parts of structure by the words of the question, and choose those that a model should read.
+"""Score the parts of structure by the words of the question, and choose those that the model should read.
 
-A language model adds little to a record: it contains the names and numbers that are asked for, or it does
-not. So the share of the question's words that a part contains, the rarest counting most, is most of its
-score. Words of its heads and its name count half. Errors among other parts score higher, and so do the events
-beside them. A model reads only the best parts.
+The model helps little with a record: a record contains the requested names and numbers, or it does not. So a
+part's score depends mostly on how many of the question's words it contains. Rare words count most. A word in
+a part's heads, not in the part itself, counts half. Rare errors score higher, and so do the events beside
+them. The model reads only the best parts.
 """
 
 from __future__ import annotations
@@ -24,20 +24,22 @@ from tersely.units import Link
 Floats = NDArray[np.float64]
 
 READ = 40_000
-"""Most code points of structure that a model reads in all documents together: about 10,000 tokens."""
+"""Largest number of code points of structure that the model reads in all documents together: about 10,000
+tokens."""
 READ_BESIDE = 1_000
-"""The same if parts of no more code points contain all words of the question. They score highest then."""
+"""The same limit if some parts, together with their heads, contain all words of the question, and these parts
+have at most this many code points."""
 _CERTAIN = 0.9
-"""Lowest score of a part that contains all words of the question together with its heads."""
+"""Lowest score of a part that, together with its heads, contains all words of the question."""
 
 _MODEL = 0.7
 """Weight of the model's score of a part next to its exact matches. The model was trained on prose."""
 
 _MOST_TERMS = 48
 _CONTEXT = 0.5
-"""Weight of a word found in the heading above a part instead of in the part."""
+"""Weight of a word that is in a part's heads, but not in the part itself."""
 _MATCH = 0.95
-"""Score of a part that holds all words of the question."""
+"""Score of a part that contains all words of the question."""
 
 _WORD = re.compile(r"\d[\d.,:/-]*\d|\w+(?:[._/-]\w+)*")
 _INNER = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
@@ -61,7 +63,7 @@ _ASKS_FOR_FAILURES = re.compile(
     re.IGNORECASE,
 )
 _FAILURE, _UNASKED_FAILURE = 0.85, 0.3
-"""Score of a rare error, for a question about failures and for any other."""
+"""Scores of a rare error: the first if the question asks about failures, else the second."""
 _NO_LINK = Link(None, 0, (), is_frame=False)
 _NEAR = (0.5, 0.25)
 """Share of its score that an event gives to the adjacent events, and to those next to them."""
@@ -82,7 +84,7 @@ class Part:
 
 
 def list_parts(split: Split) -> list[Part]:
-    """Return the parts of structure among all units, and the heads of these, by document and place."""
+    """Return the parts of structure among all units, and their heads, by document and place."""
     members = {at for at, unit in enumerate(split.units) if unit.is_member}
     heads = {need for at in members for need in split.units[at].needs} - members
     return [
@@ -113,9 +115,9 @@ class Structure:
             self.is_read[self.positions] = choose_to_read(parts, matches)[own]
 
     def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
-        """Return the model's scores with those of the parts, whose exact matches count more than the model.
+        """Combine the model's scores with the exact matches of the parts. Exact matches count more.
 
-        `documents` are those that the model was given. Parts of others keep a score of 0.
+        `documents` are those that the model was given. Parts of other documents keep a score of 0.
         """
         own = np.isin(self._documents, documents)
         positions, matches = self.positions[own], self.matches[own]
@@ -146,7 +148,8 @@ def rate_failures(split: Split) -> Floats:
 def find_terms(query: str) -> list[str]:
     """Return the words of a question in lower case, without common words and without endings, each once.
 
-    A word and the number after it are a term too, as "room 12": another record may contain both apart.
+    A word and the number after it also form one term, such as "room 12", because another record may contain
+    the two apart.
     """
     words: list[str] = []
     for word in _WORD.findall(query):
@@ -208,7 +211,10 @@ def _is_content(parts: Sequence[Part]) -> NDArray[np.bool_]:
 
 
 def rate_severity(texts: Sequence[str], parts: Sequence[Part]) -> Floats:
-    """Return how much each part looks like an error among others that do not, in [0, 1], shape (parts,)."""
+    """Return how much each part looks like a rare error, in [0, 1], shape (parts,).
+
+    The more parts are errors, the less each error counts.
+    """
     severe = np.zeros(len(parts))
     for rows, text in _by_document(texts, parts):
         own = parts[rows]
@@ -229,7 +235,7 @@ def rate_severity(texts: Sequence[str], parts: Sequence[Part]) -> Floats:
 
 
 def _follow_time(scores: Floats, parts: Sequence[Part]) -> Floats:
-    """Lower the scores of events that repeat others, and raise those of events beside a good one."""
+    """Lower the scores of events that repeat others, and raise those beside an event with a high score."""
     flows = [part.link.series is not None and part.link.series.flows for part in parts]
     if not any(flows):
         return scores
@@ -241,7 +247,7 @@ def _follow_time(scores: Floats, parts: Sequence[Part]) -> Floats:
                 row
             )
     for rows in alike.values():
-        # The first and the last tell how long it went on.
+        # The first and the last of equal events show how long they went on, so both keep their scores.
         for rank, row in enumerate([rows[0], *rows[:0:-1]]):
             out[row] /= 1.0 + 0.5 * max(0, rank - 1)
     near = np.zeros(len(parts))
@@ -263,7 +269,7 @@ def _by_document(texts: Sequence[str], parts: Sequence[Part]) -> Iterator[tuple[
 
 
 def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
-    """Return which parts a model should read: the best. Among equals, take parts that are spread evenly."""
+    """Return which parts the model should read: the best. Among equals, take parts that are spread evenly."""
     lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
     inside = _is_content(parts)
     certain = int(lengths[scores >= _CERTAIN].sum())
@@ -278,7 +284,7 @@ def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
 
 
 def _spread(count: int) -> Floats:
-    """Return ranks of 0..count-1 so that the first few, however many, are spread evenly (van der Corput)."""
+    """Return the ranks 0..count-1 in an order that spreads any first few evenly (golden ratio sequence)."""
     golden = (np.arange(count) * 0.6180339887498949) % 1.0
     return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
 

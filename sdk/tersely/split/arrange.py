@@ -68,8 +68,8 @@ def arrange(
     """
     arranged: list[Unit] = []
     places: list[Sequence[int]] = []
-    """Positions that stand for each unit where another one needs it: its own, or that of its first part. Of a
-    table, these are the first row and what the row needs, because the names of columns alone say nothing."""
+    """For each unit, the positions that others get if they need it: its own, or that of its first part. For a
+    table, these are the first row and its needs, because column names alone say nothing."""
     is_log = sum(unit.kind == "log" for unit in units) * 2 >= max(4, len(units))
 
     def kind_of(entry: tuple[int, Unit]) -> str:

@@ -46,7 +46,8 @@ _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
 
 
 def _is_source(text: str) -> bool:
-    """Whether a whole text is code: a Python module, or mostly lines that end or begin like statements."""
+    """Return whether a whole text is code: a Python module, or mostly lines that end or begin like
+    statements."""
     if is_python(text):
         return True
     if not _DECLARATION.search(text) or _FENCED.search(text):  # Markdown with examples is not source
@@ -108,7 +109,8 @@ def _find_run_end(lines: Lines, index: int, first: int, indent: int) -> int:
 
 
 def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
-    """Whether a run of lines is code. An indented run needs fewer lines of code: prose is rarely indented."""
+    """Return whether a run of lines is code. An indented run needs fewer lines of code: prose is rarely
+    indented."""
     sure, maybe, prose = (lines.count(kind) for kind in (Likeness.CODE, Likeness.MAYBE, Likeness.PROSE))
     total = len(lines)
     if prose * 3 > total:

@@ -98,7 +98,7 @@ def _read_table(text: str, start: int, stop: int, separator: str) -> list[Record
 
 
 def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: str) -> bool:
-    """Whether records are rows of values, and not code or prose with commas."""
+    """Return whether records are rows of values, and not code or prose with commas."""
     sample = records[:_SAMPLE]
     if separator == "\t":
         return True
@@ -126,7 +126,7 @@ CSV = Format(
 
 
 def has_names(records: Sequence[Record]) -> bool | None:
-    """Whether the first record has the names of the columns; None if that is not clear."""
+    """Return whether the first record has the names of the columns; None if that is not clear."""
     first, rest = records[0].cells, records[1:]
     columns = [[r.cells[at] for r in rest if at < len(r.cells) and r.cells[at]] for at in range(len(first))]
     counts = [sum(VALUE.fullmatch(cell) is not None for cell in column) for column in columns]

@@ -104,7 +104,7 @@ def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 
 
 def _begins_file(text: str, left: int, right: int) -> bool:
-    """Whether `text[left:right]` is `--- file` with `+++ file` below it."""
+    """Return whether `text[left:right]` is `--- file` with `+++ file` below it."""
     return text.startswith("--- ", left) and text[right : right + 6].lstrip("\r\n").startswith("+++ ")
 
 

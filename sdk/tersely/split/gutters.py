@@ -1,6 +1,6 @@
-"""Lines that a tool prints behind a gutter.
+"""Lines that a tool prints with a gutter in front.
 
-A gutter is the graph of `git log --graph`, the `==31==` of valgrind, or the `[INFO]` of Maven.
+A gutter is, for example, the graph of `git log --graph`, the `==31==` of valgrind, or the `[INFO]` of Maven.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def _find_last_level(lines: Lines, index: int) -> int:
 
 
 def _goes_on(lines: Lines, index: int, pattern: re.Pattern[str]) -> bool:
-    """Whether a blank line is followed by a line with a gutter. A gutter of spaces may leave a line blank."""
+    """Return whether a blank line is followed by a line with a gutter. A gutter of spaces may leave a line
+    blank."""
     return (
         lines.is_blank(index) and index + 1 < len(lines) and pattern.match(lines.texts[index + 1]) is not None
     )

@@ -78,7 +78,7 @@ def blank(text: str, ranges: Sequence[Range]) -> str:
 
 
 def _is_page(text: str) -> bool:
-    """Whether a text is a web page, or a part of one without Markdown."""
+    """Return whether a text is a web page, or a part of one without Markdown."""
     page = _PAGE.match(text, 0, 2000)
     if page is None or page["whole"]:
         return page is not None

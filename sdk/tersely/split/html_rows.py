@@ -45,7 +45,7 @@ class Rows:
     is_below_group: bool = False
 
     def is_layout(self, row: Row) -> bool:
-        """Whether a row only places its single cell."""
+        """Return whether a row only places its single cell."""
         return row.cells == 1 and not row.is_title and not self.spans
 
     def add(self, node: Node, row: Row, *, is_head: bool) -> tuple[list[Node], bool]:
@@ -96,7 +96,7 @@ def find_row(text: str, start: int, inner: int, end: int, longest: int) -> Row |
 
 
 def _is_balanced(body: str) -> bool:
-    """Whether each tag in a row is closed in it."""
+    """Return whether each tag in a row is closed in it."""
     names: list[str] = []
     for tag in _TAG.finditer(body):
         name = tag[2].lower()

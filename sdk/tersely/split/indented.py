@@ -131,7 +131,8 @@ def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int)
 
 
 def _is_above(text: str, lines: Ranges, at: int) -> bool:
-    """Whether a line belongs to the declaration below it. With `@`, above deeper lines, it is their head."""
+    """Return whether a line belongs to the declaration below it. With `@`, above deeper lines, it is their
+    head."""
     if not _ABOVE.match(text, *lines[at]):
         return False
     is_comment = _COMMENT.match(text, *lines[at]) is not None

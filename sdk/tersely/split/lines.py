@@ -122,7 +122,7 @@ class Lines:
         return self.end_of(index - 1) if index else 0
 
     def is_short(self, first: int, end: int) -> bool:
-        """Whether the lines first..end-1 have at most `LONGEST_ITEM` code points."""
+        """Return whether the lines first..end-1 have at most `LONGEST_ITEM` code points."""
         return self.end_of(end - 1) - self.starts[first] <= LONGEST_ITEM
 
     @cached_property
@@ -132,7 +132,7 @@ class Lines:
         return all(pattern.search(self.text) for pattern in _ORG) and not _SIGNED.search(self.text)
 
     def is_blank(self, index: int) -> bool:
-        """Whether a line has nothing but white space."""
+        """Return whether a line has nothing but white space."""
         return not self.texts[index].strip()
 
     def skip_blank(self, index: int, signs: str = "") -> int:

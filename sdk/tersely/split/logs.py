@@ -56,7 +56,7 @@ def _find_rated_end(lines: Lines, index: int) -> int | None:
 
 
 def starts_entry(line: str) -> bool:
-    """Whether a line begins with a time or a severity."""
+    """Return whether a line begins with a time or a severity."""
     return bool(_STAMP.match(line) or _SEVERITY.match(line))
 
 

@@ -25,7 +25,7 @@ _TRAILED = re.compile(r"[^\W\d_][^\n|]* ([*=#~])\1{4,}[ \t]*$", re.MULTILINE)
 
 
 def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
-    """Whether a list item starts at a line."""
+    """Return whether a list item starts at a line."""
     texts = lines.texts
     item = ITEM.match(texts[index])
     if not item:
@@ -40,7 +40,7 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
 
 
 def is_field(lines: Lines, index: int) -> bool:
-    """Whether a line is an indented field with its name, which is no part of an item's text."""
+    """Return whether a line is an indented field with its name, which is no part of an item's text."""
     return _FIELD.match(lines.texts[index]) is not None
 
 

@@ -63,7 +63,7 @@ def _skip_separators(lines: Lines, index: int) -> int:
 
 
 def _is_numbered(lines: Sequence[str], sign: str) -> bool:
-    """Whether lines that begin with ascending numbers are those of a file, and not rows or times."""
+    """Return whether lines that begin with ascending numbers are those of a file, and not rows or times."""
     bodies = [line[entry[2] :] for line in lines if (entry := _read(line))]
     if sign in ("tab", "pipe"):
         return not all("\t|"[sign == "pipe"] in body for body in bodies)

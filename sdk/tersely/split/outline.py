@@ -2,8 +2,8 @@
 
 The heads of a unit are the lines that explain it: the headings above it, the clause and the item around it,
 the less indented line above it, the first line of its record, the line that announces a list, its speaker,
-its sender, the question that it answers, its log entry. Two rules follow. Nothing is kept without its heads.
-A head that says nothing by itself, a frame, is not kept alone.
+its sender, the question that it answers, its log entry. A unit is kept only together with its heads. A head
+that says nothing by itself (a frame) is not kept alone.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re
 _ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _BEGIN = re.compile(r"\s*(?:(?:-{5})?BEGIN[: ]\S|\\begin\{|\{\||\{\{[^{}]*$)")
 _END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
-"""A section of a calendar, a key, LaTeX or wikitext."""
+"""First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
 _IDENTITY = re.compile(r"\s*(?:(?:SUMMARY|FN|NAME|TITLE)\b|!)", re.IGNORECASE)
-"""The line in such a section that says which record it is, or the names of its columns."""
+"""The line in such a section that names its record or its columns."""
 _FEW_WORDS = 3
-"""A term or a label has at most this many words. It says nothing without the lines under it."""
+"""A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
 _LONG_CLAUSE = 120
 """A numbered paragraph with more code points than this is a clause. The paragraphs after it belong to it."""
 _DEEPEST = 16
-"""Deepest nesting of lines that is followed."""
+"""Largest depth of nested lines that is followed."""
 _MOST_HEADS = 64
-"""A block under a head also needs the heads of that head, unless they are more than this. Without this bound,
-the last of many lines that each announce the next one would need all the others."""
+"""A block needs its heads and their heads. But if a head has more heads than this, the block does not need
+them. Otherwise, the last of many lines that each announce the next one would need all the others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _CLOSING = re.compile(r"[\W_]*|\s*[)\]}]\W*(?:null)?\W*")
-"""A line that says nothing: signs alone, or what closes a block, such as `} -> null` of Terraform."""
+"""A line that says nothing: only signs, or the end of a block, such as `} -> null` of Terraform."""
 _BRANCH = re.compile(
     r"\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch|end(?:if|ef)?|fi|done|esac)\b"
 )
-"""A line that goes on with the condition above it, or ends it."""
+"""A line that continues or ends the condition above it."""
 _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)")
 _COMMENTS = ("#", "//", ";", "--", "%")
 _IS_HEAD = re.compile(
@@ -72,7 +72,7 @@ class _Reader:
         self._frames: set[int] = set()
         self._rules: set[int] = set()
         self._bodies: dict[int, int] = {}
-        """The first unit under each line that is a head, by the unit of the head."""
+        """Maps the unit of each line that is a head to the first unit under it."""
         self._records = Records(places)
         self._depths = Depths()
         self._around = Surroundings(places)
@@ -83,7 +83,7 @@ class _Reader:
         state = State()
         for number, place in enumerate(self._places):
             if place.block.kind == "heading":
-                self._open_heading(place, state)
+                self._add_heading(place, state)
                 continue
             self._close(number, place, state)
             if place.is_text and _END.match(place.line) and state.begins:
@@ -104,7 +104,7 @@ class _Reader:
             if divides:
                 state.separator, state.section = self._head(place.units.first, place), None
                 continue
-            self._open(number, place, state)
+            self._add_heads(number, place, state)
             state.separator = None
         with_body = {need for needs in self._needs.values() for need in needs}
         self._tie_heads()
@@ -149,7 +149,7 @@ class _Reader:
             self._needs[unit] = needs
 
     def _find_heads(self, unit: int) -> Iterable[int]:
-        """Return the heads of a head, unless they are too many."""
+        """Return the heads of a unit that is itself a head; none if they are more than _MOST_HEADS."""
         needs = self._needs.get(unit, ())
         return needs if len(needs) <= _MOST_HEADS else ()
 
@@ -216,7 +216,8 @@ class _Reader:
         for unit in range(begin.units[-1], end):
             self._needs[unit] = {*self._needs.get(unit, ()), end, *begin.anchor}
 
-    def _open_heading(self, place: Place, state: State) -> None:
+    def _add_heading(self, place: Place, state: State) -> None:
+        """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
         while headings and (headings[-1].depth >= depth or headings[-1].indent > place.indent):
@@ -229,8 +230,8 @@ class _Reader:
         headings[-1].line = place.line
         state.start_section()
 
-    def _open(self, number: int, place: Place, state: State) -> None:
-        """Remember a block as a head of those after it."""
+    def _add_heads(self, number: int, place: Place, state: State) -> None:
+        """Remember a block if it is a head of blocks after it."""
         (first, last), kind = place.units, place.block.kind
         if kind == "log":
             state.entry = self._head(first, place)
@@ -239,13 +240,14 @@ class _Reader:
             if len(state.begins) < _DEEPEST:
                 state.begins.append(self._head(first, place))
         elif place.is_text:
-            self._open_text(number, place, state)
+            self._add_text(number, place, state)
         if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
-            self._open_parent(number, place, state)
+            self._add_parent(number, place, state)
         if self._has_quotes and _QUOTED.match(self._lines.texts[place.block.first]):
             state.quote = self._head(last, place)
 
-    def _open_text(self, number: int, place: Place, state: State) -> None:
+    def _add_text(self, number: int, place: Place, state: State) -> None:
+        """Remember a line, an item or a paragraph if it is a head of blocks after it."""
         (first, last), line = place.units, place.line
         clause = CLAUSE.match(line)
         is_question = _QUESTION.match(line) is not None
@@ -298,8 +300,8 @@ class _Reader:
             if line.startswith("!"):  # the names of columns
                 self._frames.add(first)
 
-    def _open_parent(self, number: int, place: Place, state: State) -> None:
-        """Remember a block as a head of the blocks below it that are indented more."""
+    def _add_parent(self, number: int, place: Place, state: State) -> None:
+        """Remember a block as a head of the more indented blocks below it."""
         below = self._around.find_below(number)
         if below is None or RULE.fullmatch(place.line):
             return

@@ -1,4 +1,4 @@
-"""Places: the blocks of a text, with the facts that decide which other blocks are their heads."""
+"""Places: the blocks of a text, with the properties that decide which other blocks are their heads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
 _AFTER_SIGNS = ("<", "[", " ")
-"""The characters that may follow the signs of a section's line."""
+"""Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MOST_STYLES = 5
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
@@ -46,7 +46,8 @@ class Place(NamedTuple):
     block: Block
     units: Spans
     run: int
-    """Number of its run. A run is a series of blocks without a blank line between them."""
+    """Number of its run. A run is a series of blocks with the same prefix. A blank line ends it, and so does
+    a rule such as `---`."""
     starts_run: bool
     indent: int
     line: str
@@ -67,24 +68,24 @@ class Head:
     run: int
     depth: int = 0
     reach: int = 0
-    """The last run that it announces."""
+    """Number of the last run that it announces."""
     body_indent: int = -1
     """The indent of the first block that it announces."""
     anchor: tuple[int, ...] = ()
-    """The line between BEGIN and END that says which record it is."""
+    """The line between BEGIN and END that names the record or its columns."""
     first_indent: int = 0
     """The indent of the first line of a clause."""
     is_line: bool = False
     """Whether it is a line or an item, which is kept with the first line of its body."""
     is_option: bool = False
-    """Whether it is the name of a command's option."""
+    """Whether it is the name of a command's option, or the first line of a record inside another one."""
     line: str = ""
     """The first line of a heading."""
 
 
 @dataclass(slots=True)
 class State:
-    """The heads of the block that is being read."""
+    """The heads that may apply to the next block."""
 
     headings: list[Head] = field(default_factory=list[Head])
     begins: list[Head] = field(default_factory=list[Head])
@@ -95,11 +96,11 @@ class State:
     question: Head | None = None
     speaker: Head | None = None
     record: Head | None = None
-    """The first line of a run, which tells what the others are about."""
+    """The first line of a run, if it says what the other lines are about."""
     announcer: Head | None = None
     """A line that ends with a colon."""
     quoters: list[Head] = field(default_factory=list[Head])
-    """Lines that announce a quotation, by the level of the quotation."""
+    """Lines that announce a quotation. The depth of each is the number of `>` before the quotation."""
     quote: Head | None = None
     """The quotation that the text below it answers."""
     label: Head | None = None
@@ -107,7 +108,7 @@ class State:
     entry: Head | None = None
     """The entry of a log."""
     separator: Head | None = None
-    """A line such as `---` between records, which the first line of the next one needs."""
+    """A line such as `---` between records. The first line of the next record needs it."""
     condition: Head | None = None
     """The earlier line that the line being read continues, as `else` continues `if`."""
     step: Head | None = None
@@ -122,7 +123,10 @@ class State:
         self.quote = self.label = self.entry = self.separator = self.section = self.step = None
 
     def end_headings(self, rule: str) -> None:
-        """Forget headings such as `---< a >---` if `rule` has the sign and the length of one of them."""
+        """Forget headings such as `---< a >---`, and those below them, if `rule` ends one of them.
+
+        A rule ends a heading that begins with the same sign and is equally long.
+        """
         sign, size = rule[:1], len(rule.rstrip())
         if any(head.line[:1] == sign and len(head.line.rstrip()) == size for head in self.headings):
             while any(head.line[:1] == sign for head in self.headings):
@@ -130,7 +134,7 @@ class State:
             self.start_section()
 
     def close_record(self, head: Head | None) -> None:
-        """Forget the record if its first line is `head`, which no longer applies."""
+        """Forget the record if `head`, a head that no longer applies, is its first line."""
         if head and self.record and head.units[0] == self.record.units[0]:
             self.record = None
 
@@ -187,7 +191,8 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
 
 
 def _is_spoken(line: str, block: Block) -> bool:
-    """Whether a block may be dialogue: prose that begins with a name, or a line that begins with a time."""
+    """Return whether a block may be dialogue: prose that begins with a name, or a line that begins with a
+    time."""
     if "-->" in line or not SPEAKER.match(line):
         return False
     return block.kind == "sentence" or (block.kind == "line" and _TIME.match(line) is not None)
@@ -208,12 +213,13 @@ def _find_indent(lines: Lines, block: Block) -> int:
 
 
 def is_rule(block: Block, line: str) -> bool:
-    """Whether a block with this first line is a line that only separates others, as `---` does."""
+    """Return whether a block with this first line only separates other blocks, as `---` does."""
     return block.kind == "line" and RULE.fullmatch(line) is not None
 
 
 class Depths:
-    """The depths of headings. With each new kind of sign under or before them, headings get deeper."""
+    """Depths of headings. A heading with a new kind of sign, under it or before it, is deeper than those with
+    earlier kinds."""
 
     def __init__(self) -> None:
         self._styles: list[str] = []

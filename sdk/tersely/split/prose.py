@@ -18,7 +18,7 @@ from tersely.units import Kind
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
 PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[.:,~|>!]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
-"""The sign before each line of a quotation, of a comment, or of one side of an exchange."""
+"""The sign before each line of a quotation or a comment, or of what `curl -v` has sent or received."""
 SPEAKER = re.compile(
     r"""\s*(?:
       (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
@@ -66,12 +66,13 @@ _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
 _FEWEST_LABELS = 3
 _MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
-"""The rights of a file at the start of a line of `ls -l`, whose name may be a dot."""
+"""The permissions of a file at the start of a line of `ls -l`. The file's name may be a dot, which is not
+the end of a sentence."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
-"""Lowest shares of words in prose: if it has a sentence end, if it has one but does not begin with a word,
-and if it has none."""
+"""Lowest shares of words in prose: in a text with a sentence end; in such a text that does not begin with a
+word; in a text without a sentence end."""
 _FEWEST_WORDS = 12
 """Fewest words that a text without a sentence end needs to be prose."""
 _WIDTHS = range(40, 131)
@@ -114,7 +115,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
     if first == end:
         return
     texts = lines.texts[first:end]
-    widths = dict[int, int]()  # of the lines with the same indent
+    widths = dict[int, int]()  # for each indent, the length of its longest line
     for number, line in enumerate(texts, first):
         indent = lines.indent(number)
         widths[indent] = max(widths.get(indent, 0), len(line.rstrip()))
@@ -152,7 +153,8 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
 
 
 def _is_record(texts: Sequence[str]) -> bool:
-    """Whether enough lines are a name and a value, and most values are not prose, unlike in dialogue."""
+    """Return whether enough lines are a name and a value, and most values are not prose, unlike in
+    dialogue."""
     labels = [found for text in texts if (found := _LABEL.match(text))]
     spoken = sum(is_prose(found.string[found.end() :]) for found in labels)
     flush = sum(not text[0].isspace() for text in texts)
@@ -160,7 +162,7 @@ def _is_record(texts: Sequence[str]) -> bool:
 
 
 def _is_complete(texts: Sequence[str], index: int) -> bool:
-    """Whether a line ends a sentence, or is the last line."""
+    """Return whether a line ends a sentence, or is the last line."""
     return index + 1 == len(texts) or texts[index].rstrip().rstrip(CLOSING).endswith(_TERMINALS)
 
 
@@ -169,7 +171,7 @@ def _make_block(lines: Lines, first: int, last: int, kind: Kind, prefix: str = "
 
 
 def is_prose(text: str) -> bool:
-    """Whether a line or a paragraph is running text: words, and most often the end of a sentence.
+    """Return whether a line or a paragraph is running text: words, and most often the end of a sentence.
 
     Any other text is split into whole lines, because its full stops may be parts of names or numbers.
     """
@@ -198,13 +200,13 @@ def is_prose(text: str) -> bool:
 
 
 def _are_fields(words: Sequence[str]) -> bool:
-    """Whether at least every fourth word is a name with a colon, as in `id: ID! total: Int!`."""
+    """Return whether at least every fourth word is a name with a colon, as in `id: ID! total: Int!`."""
     names = sum(word.endswith(":") for word in words)
     return names * 4 >= len(words) and (names > 1 or len(words) == 2)
 
 
 def is_wrapped(left: str, right: str, width: int) -> bool:
-    """Whether the break between two lines only wraps a paragraph that is `width` characters wide."""
+    """Return whether the break between two lines only wraps a paragraph that is `width` characters wide."""
     left, right = (PREFIX.sub("", line.rstrip(), count=1) for line in (left, right))
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
@@ -225,19 +227,19 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
 
 
 def _is_indented(left: str, right: str) -> bool:
-    """Whether a line is indented more than the one above it, and the one above is not an item."""
+    """Return whether a line is indented more than the one above it, and the one above is not an item."""
     deeper = len(right) - len(right.lstrip()) > len(left) - len(left.lstrip())
     return deeper and not _HANGING.match(left)
 
 
 def _is_wordy(line: str) -> bool:
-    """Whether at least half of a line are words."""
+    """Return whether at least half of a line are words."""
     words = line.split()
     return sum(_WORD.fullmatch(word) is not None for word in words) * 2 >= len(words)
 
 
 def _is_sound(lines: Lines, index: int) -> bool:
-    """Whether a line in brackets is a sound in subtitles, and not the name of a section."""
+    """Return whether a line in brackets is a sound in subtitles, and not the name of a section."""
     return lines.texts[index].lstrip().startswith("[") and "-->" in "".join(
         lines.texts[max(0, index - 2) : index]
     )

@@ -32,7 +32,7 @@ _parsing = ProcessLock()
 
 
 def is_python(text: str) -> bool:
-    """Whether a whole text is a Python module."""
+    """Return whether a whole text is a Python module."""
     if _PYTHON.search(text):
         return parse(text) is not None
     return (
@@ -41,7 +41,7 @@ def is_python(text: str) -> bool:
 
 
 def _has_constants(module: ast.Module) -> bool:
-    """Whether a module has constants over several lines or a text beside them, unlike settings."""
+    """Return whether a module has constants over several lines or a text beside them, unlike settings."""
     texts = [s for s in module.body if isinstance(s, ast.Expr)]
     if not all(isinstance(s.value, ast.Constant) and isinstance(s.value.value, str) for s in texts):
         return False
@@ -119,7 +119,7 @@ def _measure_module(body: str) -> int:
 
 
 def _is_module(module: ast.Module) -> bool:
-    """Whether statements are Python, and not words that may be read as such."""
+    """Return whether statements are Python, and not words that may be read as such."""
     has_blocks = any(
         isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in module.body
     )

@@ -210,7 +210,7 @@ def find_elements(source: str) -> list[tuple[int, int]]:
 
 
 def _is_element(text: str) -> bool:
-    """Whether a text may be left out of brackets."""
+    """Return whether a text may be left out of brackets."""
     return parse(f"_(\n{text}\n)") is not None or parse(f"{{\n{text}\n}}") is not None
 
 
@@ -221,7 +221,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _is_text(statement: ast.stmt) -> bool:
-    """Whether a statement is a text, such as a docstring."""
+    """Return whether a statement is a text, such as a docstring."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)

@@ -43,11 +43,11 @@ class Records:
         self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
     def holds(self, run: int) -> bool:
-        """Whether enough lines of a run have a name and a value."""
+        """Return whether enough lines of a run have a name and a value."""
         return run in self._records
 
     def is_head(self, number: int, place: Place) -> bool:
-        """Whether the first line of a run tells what the other lines are about."""
+        """Return whether the first line of a run tells what the other lines are about."""
         if place.run in self._tables:
             return True
         places, at = self._places, number + 1
@@ -71,7 +71,8 @@ class Records:
         )
 
     def heads_text(self, number: int, place: Place) -> bool:
-        """Whether the text after a record belongs to it, as the text of a mail belongs to its header."""
+        """Return whether the text after a record belongs to it, as the text of a mail belongs to its
+        header."""
         if place.run not in self._records or len(self._records) < 2:
             return False
         end = number

@@ -150,7 +150,7 @@ def _remove_false_starts(prose: str, starts: list[int]) -> list[int]:
 
 
 def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
-    """Whether previous..start and start..following belong to one sentence."""
+    """Return whether previous..start and start..following belong to one sentence."""
     left = prose[max(previous, start - 24) : start].rstrip()
     if not left or not _WORD_CHARACTER.search(prose, start, following):
         return True

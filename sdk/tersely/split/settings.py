@@ -150,7 +150,7 @@ def _is_toml(text: str) -> bool:
 
 
 def _are_settings(lines: Lines, statements: Sequence[Statement]) -> bool:
-    """Whether statements are those of settings, and not lines that happen to have a sign in them."""
+    """Return whether statements are those of settings, and not lines that happen to have a sign in them."""
     keys = [statement for statement in statements if not statement.is_header]
     if sum(key.is_code for key in keys) * 2 > len(keys):
         return False
@@ -182,7 +182,7 @@ def read_settings(lines: Lines, index: int) -> Found:
 
 
 def _is_settings(text: str) -> bool:
-    """Whether a whole text consists of settings."""
+    """Return whether a whole text consists of settings."""
     lines = Lines(mask(text))
     found = read_settings(lines, 0)
     return bool(found.statements) and lines.skip_blank(found.end, "#" if found.is_toml else "#;!") == len(
@@ -191,7 +191,7 @@ def _is_settings(text: str) -> bool:
 
 
 def _find_settings_end(lines: Lines, index: int) -> int | None:
-    """Return the index after the sections that start at a line; None if there are none."""
+    """Return the index after the sections that start at a line; None if no section starts there."""
     if index < lines.none_before["settings"] or lines.json_budget <= 0:
         return None
     first = reached = lines.skip_comments(index, "#;")

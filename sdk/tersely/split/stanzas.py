@@ -64,7 +64,7 @@ def _find_stanza_end(lines: Lines, index: int, first: str | None) -> int | None:
 
 
 def _opens(lines: Lines, index: int) -> bool:
-    """Whether a line announces deeper lines. Such a record has an outline of its own."""
+    """Return whether a line announces deeper lines. Such a record has an outline of its own."""
     is_announced = lines.texts[index].rstrip().endswith(":")
     return is_announced and index + 1 < len(lines) and lines.indent(index + 1) > lines.indent(index)
 

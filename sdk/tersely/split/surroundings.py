@@ -1,4 +1,4 @@
-"""Questions about a line that the lines around it answer, in a text that no parser reads."""
+"""Decisions about a line that depend on the lines around it, in a text that no parser reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GAPPED = re.compile(r"\s*\S+  \S")
 
 
 class Surroundings:
-    """The lines around each line.
+    """Decides what a line is by the lines around it.
 
     Attributes:
         first_fields: the indices of the first lines of records between lines such as `---`; empty without
@@ -26,15 +26,19 @@ class Surroundings:
         self.first_fields = _find_first_fields(places)
 
     def is_option(self, number: int, place: Place) -> bool:
-        """Whether a line begins with the name of an option, and does not continue the text above it."""
+        """Return whether a line begins with the name of an option, and does not continue the text above
+        it."""
         if not OPTION.match(place.line):
             return False
         above = self._places[number - 1] if number else place
         return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
     def is_inner_record(self, number: int, place: Place) -> bool:
-        """Whether an indented line looks like the first line of its run, `NAME  VERSION` in `npm audit`, and
-        heads the lines below it, which have the same indent."""
+        """Return whether an indented line begins a record, although the line below has the same indent.
+
+        Such a line has two spaces after its first word, as the first line of its run does (`NAME  VERSION` in
+        `npm audit`). The line below it does not.
+        """
         if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
             return False
         below = self.find_below(number)
@@ -42,7 +46,7 @@ class Surroundings:
         return is_near and below is not None and not _GAPPED.match(below.line)
 
     def goes_on(self, place: Place, label: Head) -> bool:
-        """Whether a block continues the value of `label`, a line above it with a name and a value."""
+        """Return whether a block continues the value of `label`, a line above it with a name and a value."""
         if LABEL.match(place.line):
             return False
         if place.indent == label.indent:
@@ -50,7 +54,7 @@ class Surroundings:
         return place.indent > label.indent  # a value may have several paragraphs
 
     def is_announced(self, number: int, place: Place, announcer: Head) -> bool:
-        """Whether a line that ends with a colon announces a block."""
+        """Return whether a line that ends with a colon announces a block."""
         run = place.run
         above = self._places[number - 1]
         if run == announcer.run:
@@ -76,7 +80,7 @@ class Surroundings:
         return self._places[number + 1] if number + 1 < len(self._places) else None
 
     def is_title(self, number: int, place: Place) -> bool:
-        """Whether a numbered line stands alone above a paragraph, as the title of a clause does."""
+        """Return whether a numbered line is alone above a paragraph, as the title of a clause is."""
         below = self.find_below(number)
         is_alone = place.starts_run and place.block.last - place.block.first == 1
         return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
@@ -85,7 +89,7 @@ class Surroundings:
 def _find_first_fields(places: Sequence[Place]) -> frozenset[int]:
     """Return the indices of the first lines of records between lines such as `---`, as in `pip show`.
 
-    There are none unless all these lines begin with the same name.
+    Return nothing unless all these lines begin with the same name.
     """
     numbers = [
         0,

@@ -116,7 +116,8 @@ def _find_words(line: str) -> list[tuple[int, int]]:
 
 
 def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Whether at least half of the names, and two, have a value below that starts or ends where they do."""
+    """Return whether at least half of the names, and two, have a value below that starts or ends where they
+    do."""
     words = _find_words(row)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     fitting = sum(start in starts or end in ends for start, end in names)
@@ -124,13 +125,14 @@ def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
 
 
 def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Whether a row has nothing in its first column, so that it continues the row above."""
+    """Return whether a row has nothing in its first column, so that it continues the row above."""
     words = _find_words(row)
     return len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
 
 
 def _are_names(first: str, below: Sequence[str]) -> bool:
-    """Whether a row differs from those below as names of columns do: in capitals, or without numbers."""
+    """Return whether a row differs from those below as names of columns do: in capitals, or without
+    numbers."""
     words = first.split()
     if len(words) < 2 or not _GAP.search(first[:_LONGEST_LINE]) or any(map(VALUE.fullmatch, words)):
         return False
@@ -146,7 +148,7 @@ def _find_aligned_end(lines: Lines, index: int) -> int | None:
 
 
 def _lacks_first_cell(lines: Lines, index: int) -> bool:
-    """Whether a row belongs to a line above, because rows below it have a cell on its left."""
+    """Return whether a row belongs to a line above, because rows below it have a cell on its left."""
     below = takewhile(str.strip, lines.texts[index + 1 : index + 1 + _SAMPLE])
     return any(_continues(_find_words(row), lines.texts[index]) for row in below)
 

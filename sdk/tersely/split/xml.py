@@ -77,7 +77,7 @@ def _read_token(text: str, at: int, end: int) -> Token | None:
 
 
 def is_xml(text: str) -> bool:
-    """Whether a text is a well-formed XML document."""
+    """Return whether a text is a well-formed XML document."""
     parser = expat.ParserCreate("utf-8")
     parser.DefaultHandler = lambda _: None  # entities are not expanded
     try:
@@ -88,7 +88,7 @@ def is_xml(text: str) -> bool:
 
 
 def _is_document(text: str) -> bool:
-    """Whether a text is XML and not HTML."""
+    """Return whether a text is XML and not HTML."""
     text = text.strip()
     if not text.endswith(">"):
         return False

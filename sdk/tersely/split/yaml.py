@@ -290,7 +290,7 @@ _SENTENCE = re.compile(r"`|\s['\"]|(?:\S+\s+){6}")
 
 
 def _is_yaml(text: str) -> bool:
-    """Whether a whole text is YAML: collections inside each other, or settings with simple keys."""
+    """Return whether a whole text is YAML: collections inside each other, or settings with simple keys."""
     reader = _Reader(Lines(mask(text)))
     reader.read(0)
     if reader.skip(reader.done) < len(reader.lines):
@@ -301,7 +301,7 @@ def _is_yaml(text: str) -> bool:
 
 
 def _is_within(lines: Lines, index: int) -> bool:
-    """Whether a line goes on with a record: a field, or what is indented below it, stands right above."""
+    """Return whether a line continues a record: the line above is a field, or is indented."""
     above = lines.texts[index - 1] if index else ""
     return above.strip() != "" and (above[0].isspace() or _FIELD.match(above) is not None)
 

@@ -149,7 +149,7 @@ class Agent:
         return state.strategy.request(state, self._tools_for(state, []))
 
     def complete(self, request: Request) -> Reply | ChatError:
-        """Return the model's reply, or the error if there is none."""
+        """Return the model's reply, or the error if the model gives none."""
         try:
             return complete_safely(self.model, request.messages, **request.options)
         except ChatError as error:

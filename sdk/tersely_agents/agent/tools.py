@@ -231,7 +231,7 @@ def original_tool(lookup: Callable[[str], str | None], part_characters: int) -> 
 
 
 def find_original(lookup: Callable[[str], str | None], key: str, part: int = 1) -> str:
-    """Return a part of the original with the id `key`, for a model; an error in brackets if there is none."""
+    """Return a part of the original with the id `key`, for a model, or an error in brackets."""
     try:
         return original_tool(lookup, PART_CHARACTERS).run({"id": key, "part": str(part)})
     except ToolError as error:

@@ -92,7 +92,7 @@ class LocalChat:
         return other
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """Return the model's next message. Raises ChatError if there is none in time."""
+        """Return the model's next message. Raises ChatError if none comes in time."""
         answer = _Answer()
         self._generate(messages, options, answer.add)
         try:

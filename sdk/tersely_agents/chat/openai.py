@@ -71,7 +71,7 @@ class OpenAIChat:
         self.name = self._find_first_model() if model is None else model
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """Return the model's next message. Raises ChatError if there is none in time."""
+        """Return the model's next message. Raises ChatError if none comes in time."""
         return self._read(self._endpoint.send(_COMPLETIONS, self._build_request(messages, options)))
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:

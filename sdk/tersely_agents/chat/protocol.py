@@ -129,7 +129,7 @@ class ChatModel(Protocol):
     """For traces and receipts."""
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """Return the model's next message. Raises ChatError if there is none."""
+        """Return the model's next message. Raises ChatError if the model gives none."""
         ...
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:

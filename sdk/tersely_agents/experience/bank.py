@@ -146,7 +146,7 @@ class ExperienceBank:
         return recalled
 
     def get(self, key: str) -> Experience:
-        """Return the experience with this id. Raises KeyError if there is none or it was taken out."""
+        """Return the experience with this id. Raises KeyError for an unknown id, and if it was taken out."""
         with self._lock:
             return storage.read_experience(self._database, check_text(key, "key"))
 

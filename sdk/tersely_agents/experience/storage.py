@@ -105,7 +105,7 @@ def read_experiences(database: Database) -> list[Experience]:
 
 
 def read_record(database: Database, key: str) -> Record | None:
-    """Return the entry with this id, whatever its status; None if there is none or it is damaged."""
+    """Return the entry with this id, whatever its status; None if no entry has it, or it is damaged."""
     statement = f"SELECT {ENTRY}, gone, replaced_by, changed FROM experiences WHERE id = ?"
     for *entry, gone, replaced_by, changed in database.rows(statement, (key,)):
         with contextlib.suppress(DamagedError):

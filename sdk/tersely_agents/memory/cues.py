@@ -133,14 +133,14 @@ UPDATE = _any(
         """
 )
 """Words that say that a statement changes an earlier one."""
-RETIRE = _any(
+REPLACED = _any(
     r"""
         forget | scrap | ignore | drop | cancel | no longer | not any ?more | instead of | rather than
         disregard | abandon\w* | never mind | nicht mehr | statt | anstelle | vergiss | vergesst
         verwirf | streich\w* | abgesagt
         """
 )
-"""Words next to a value that no longer holds."""
+"""Words next to a value that is replaced."""
 PRONOUN = _any(
     r"""
         keep (?:it|them) | it | they | them | that | this | he | she | there | es | sie | er | das

@@ -6,7 +6,8 @@ Without a model, notes quote the transcript. Each quote follows a line that name
     > The tower was built in 1861.
 
 Every line of a quote begins with ">", so that no text can pass for the words of somebody else. A question of
-the user stays together with its answer. What says nothing is left out.
+the user stays together with its answer. Texts that say nothing, such as thanks or an empty result, are left
+out.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _QUESTION_SHARE = 0.35
 _EMPTY = re.compile(r"(?:[\W\d_]|…)*")
 _NAME_CHARACTERS = 60
 """Most characters of a tool's name."""
-_TAKEN_OUT = "Earlier messages were taken out. These notes stand for them."
+_TAKEN_OUT = "Earlier messages were taken out. These notes replace them."
 LEFT_OUT = "Earlier messages were taken out."
 _NOT_TAKEN_OUT = "These notes are on the conversation so far."
 
@@ -88,8 +89,8 @@ def read_quotes(notes: str) -> list[Quote]:
 
 
 def extract_notes(shortener: Shortener, query: str | None, quotes: Sequence[Quote], limit: int) -> str:
-    """Quote the user's questions with their answers, and the sentences that the query needs most of the rest,
-    in at most `limit` tokens."""
+    """Return notes of at most `limit` tokens. They quote the user's questions with their answers and, from
+    the other quotes, the sentences that the query needs most."""
     given = _drop_empty(quotes)
     if not given or limit <= 0:
         return ""
@@ -104,14 +105,14 @@ def extract_notes(shortener: Shortener, query: str | None, quotes: Sequence[Quot
         notes = render_quotes([kept[place] for place in sorted(kept)])
         if shortener.count(notes) <= limit:
             return notes
-        oldest = min(kept)  # counters need not add up
+        oldest = min(kept)  # a text can have more tokens than its parts together
         for place in next((e for e in exchanges if oldest in e), (oldest,)):
             kept.pop(place, None)
     return ""
 
 
 def _drop_empty(quotes: Sequence[Quote]) -> list[Quote]:
-    """Leave out what says nothing, and what was said before."""
+    """Leave out quotes that say nothing, and repeated ones."""
     kept: dict[Quote, None] = {}
     for quote in quotes:
         text = quote.text.strip()
@@ -122,8 +123,8 @@ def _drop_empty(quotes: Sequence[Quote]) -> list[Quote]:
 
 
 def _find_exchanges(quotes: Sequence[Quote]) -> list[tuple[int, ...]]:
-    """Return the places of each message of the user with the assistant's last answer to it; without one, of
-    the message alone."""
+    """Return, for each message of the user, its place and that of the assistant's last answer to it, if there
+    is one."""
     exchanges: list[tuple[int, ...]] = []
     for place, quote in enumerate(quotes):
         if quote.source == _USER:
@@ -136,14 +137,14 @@ def _find_exchanges(quotes: Sequence[Quote]) -> list[tuple[int, ...]]:
 def _shorten_exchanges(
     shortener: Shortener, quotes: Sequence[Quote], exchanges: Sequence[tuple[int, ...]], limit: int
 ) -> dict[int, Quote]:
-    """Shorten questions and answers to equal shares of the limit. If the shares would say nothing, the oldest
-    exchanges go."""
+    """Shorten questions and answers to equal shares of the limit. If the shares would be too small to say
+    anything, leave out the oldest exchanges."""
     count = shortener.count
     kept: dict[int, Quote] = {}
     left = limit
     newest = exchanges[max(0, len(exchanges) - limit // _LEAST_EXCHANGE) :]
     sizes = {e: count(render_quotes([quotes[place] for place in e])) for e in newest}
-    # The short ones first: what they leave of their shares is for the others.
+    # Take short exchanges first: the others share what these do not use.
     for number, exchange in enumerate(sorted(newest, key=sizes.__getitem__)):
         share = left // (len(newest) - number)
         shown = [quotes[place] for place in exchange]
@@ -185,7 +186,7 @@ def _choose_quotes(
     if not quotes or limit < 1:
         return {}
     budget = limit
-    for _ in range(3):  # again with room for the lines that name the sources
+    for _ in range(3):  # the lines that name the sources need room too, so try smaller budgets
         result = shortener.compressor.compress(query, [quotes[p].text for p in places], budget=max(1, budget))
         kept = {places[d.source]: quotes[places[d.source]]._replace(text=d.text) for d in result.documents}
         used = count(render_quotes([kept[place] for place in sorted(kept)]))

@@ -1,8 +1,8 @@
-"""Typed pins: what users state and later messages must respect, found by rule and replaced when it changes.
+"""Statements of users that later messages must respect. Rules find them; a changed one replaces the old one.
 
 "The deadline is April 28."          -> pinned
-"The deadline is now May 3."         -> replaces it; the old statement becomes history
-"Forget Leipzig, I stay in Kiel."    -> retires what named Leipzig; "I stay in Kiel" is pinned
+"The deadline is now May 3."         -> pinned; it replaces the statement above
+"Forget Leipzig, I stay in Kiel."    -> "I stay in Kiel" is pinned; it replaces statements that name Leipzig
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tersely_agents.memory.cues import (
     NEGATIVE,
     PAST,
     PERSONAL,
-    RETIRE,
+    REPLACED,
     SLOTS,
     UPDATE,
     Kind,
@@ -43,13 +43,14 @@ from tersely_agents.memory.values import (
 )
 
 _LONGEST = 400
-"""Characters of a statement; longer sentences are text that was pasted."""
+"""Largest number of characters in a statement. Longer sentences are probably pasted text."""
 _LONGEST_NAME = 80
-"""Characters of an identifier that stands alone."""
+"""Largest number of characters in an identifier that is kept without its statement."""
 _SURE = 1.0
-"""Score of a replacement that does not rest on a single common concept."""
+"""Added to the score of a replacement, unless only a shared concept supports it. If the best score is below
+this, and several pins have it, nothing is replaced."""
 _MOST = 12
-"""Most statements of one message."""
+"""Largest number of statements that one message may add or replace."""
 _HEADINGS: dict[Kind, str] = {
     "rule": "Rules",
     "constraint": "Constraints",
@@ -71,9 +72,10 @@ class Pin:
 
     kind: Kind
     text: str
-    """The statement, word for word; without clauses that only name a value that no longer holds."""
+    """The statement, word for word, without clauses that name only replaced values."""
     strength: int = 1
-    """3 if the user named its kind, 2 if its words bind, 1 if it only states something."""
+    """3 if the user named its kind, 2 if its wording is binding, 1 if it only states something. 0 if it
+    states nothing by itself and can only replace another statement."""
 
     @cached_property
     def all_values(self) -> tuple[Value, ...]:
@@ -95,21 +97,16 @@ class Pin:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Stems and concepts of all clauses, without the values."""
+        """Stems of all words but the values, and their concepts: "home" joins flat, apartment and address."""
         return find_topic(self.text, self.values, whole=True)
-
-    @property
-    def key(self) -> str:
-        """Topic of the statement. A later one with the same key and other values replaces it."""
-        return " ".join(sorted(self.topic))
 
 
 @dataclass(frozen=True, slots=True)
 class PinBoard:
-    """The statements of the user: those that hold, and those that were replaced."""
+    """The statements of the user: the current ones, and those that were replaced."""
 
     pins: tuple[Pin, ...] = ()
-    superseded: tuple[Pin, ...] = ()
+    replaced: tuple[Pin, ...] = ()
     """Replaced statements, in the order in which they were replaced."""
 
     def read(self, text: str) -> PinBoard:
@@ -123,19 +120,19 @@ class PinBoard:
         return board
 
     @property
-    def retired(self) -> tuple[str, ...]:
-        """Values of replaced statements that occur in no statement that holds."""
-        live = "\n".join(pin.text for pin in self.pins).casefold()
-        texts = dict.fromkeys(v.text.casefold() for pin in self.superseded for v in pin.values)
-        return tuple(text for text in texts if len(text) > 2 and not occurs(text, live))
+    def replaced_values(self) -> tuple[str, ...]:
+        """Values of replaced statements that occur in no current statement."""
+        current = "\n".join(pin.text for pin in self.pins).casefold()
+        texts = dict.fromkeys(v.text.casefold() for pin in self.replaced for v in pin.values)
+        return tuple(text for text in texts if len(text) > 2 and not occurs(text, current))
 
     def is_stale(self, text: str) -> bool:
-        """Whether a text names a value that no longer holds."""
+        """Return whether a text names a replaced value."""
         folded = text.casefold()
-        return any(occurs(value, folded) for value in self.retired)
+        return any(occurs(value, folded) for value in self.replaced_values)
 
     def remove_known(self, text: str) -> str:
-        """Leave out the sentences that are pinned, and those that name a value that no longer holds."""
+        """Return the text without the sentences that are pinned or that name a replaced value."""
         stated = {pin.text for pin in self.pins}
         units = [text[u.start : u.end].strip() for u in split_units(text)]
         kept = [unit for unit in units if _read_label(unit)[1] not in stated and not self.is_stale(unit)]
@@ -151,20 +148,20 @@ class PinBoard:
         for other in self.pins:
             if other.text.casefold() == probe.text.casefold():
                 return self
-        text = _remove_retired(probe.text, old)
+        text = _remove_replaced(probe.text, old)
         kind, strength = probe.kind, probe.strength
         if old and strength < 2:
             kind, strength = old[-1].kind, max(strength, old[-1].strength)
         new = replace(probe, kind=kind, text=text, strength=strength)
         kept = [other for other in self.pins if other not in old]
         is_said = any(word.casefold() not in COMMON for word in WORD.findall(text))
-        return PinBoard((*kept, new) if is_said else tuple(kept), (*self.superseded, *old))
+        return PinBoard((*kept, new) if is_said else tuple(kept), (*self.replaced, *old))
 
     def _find_replaced(self, new: Pin) -> list[Pin]:
         """Return the pins that a statement replaces."""
-        retired = _find_retired_words(new.text)
-        if retired:
-            named = [pin for pin in self.pins if retired & find_words(pin.text, names_only=True)]
+        replaced = _find_replaced_words(new.text)
+        if replaced:
+            named = [pin for pin in self.pins if replaced & find_words(pin.text, names_only=True)]
             if named:
                 return [pin for pin in named if _overlap(pin, new) > 0.3] or named
         is_update = UPDATE.search(new.text) is not None
@@ -192,7 +189,8 @@ def render_pins(pins: Sequence[Pin]) -> str:
 def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], weak: float = 1.0) -> list[Pin]:
     """Return pins that fit into `limit` tokens when they are rendered, in order.
 
-    The strongest go first, then the most binding, then the newest. Those that only state something get the
+    The strongest are taken first. Among equally strong ones, facts and identifiers come last; then newer pins
+    come before older ones. A pin that only states something is added only if the text then takes at most the
     share `weak` of the limit.
     """
     kinds = list(get_args(Kind))
@@ -211,13 +209,13 @@ def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], we
 
 
 def _keep_identifiers(pin: Pin) -> list[Pin]:
-    """Return a shorter form of a statement that does not fit: its identifiers."""
+    """Return the identifiers of a statement that does not fit, as a shorter pin; empty if it has none."""
     names = [v.text for v in pin.all_values if v.kind == "identifier" and len(v.text) <= _LONGEST_NAME]
     return [Pin("identifier", ", ".join(names))] if names else []
 
 
 def _split_sentences(text: str) -> Iterable[str]:
-    """Yield sentences that may state something; a line with a label, such as "RULE: ...", in one piece."""
+    """Yield the sentences that may state something. A line with a label, such as "RULE: ...", stays whole."""
     begin = 0
     for line in re.finditer(r"[^\n]+", text):
         label, _ = _read_label(line[0])
@@ -269,7 +267,7 @@ def _classify(label: Kind | None, text: str) -> Pin | None:
 
 
 def _overlap(one: Pin, other: Pin) -> float:
-    """Return the share of the smaller topic that both have."""
+    """Return the share of the smaller topic that is also in the other topic."""
     least = min(len(one.topic), len(other.topic))
     return len(one.topic & other.topic) / least if least else 0.0
 
@@ -303,7 +301,7 @@ def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
 
 
 def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = ()) -> bool:
-    """Whether both have different values of the same kind."""
+    """Return whether both have values of the same kind, but different ones."""
     shared = {v.kind for v in new} & {v.kind for v in old}
     return any(
         {v.text.casefold() for v in new if v.kind == kind}
@@ -313,25 +311,26 @@ def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = (
     )
 
 
-def _find_retired_words(text: str) -> set[str]:
+def _find_replaced_words(text: str) -> set[str]:
     """Return stems of the names beside a word such as "forget"."""
     words: set[str] = set()
     for start, end in split_clauses(text):
-        match = RETIRE.search(text, start, end)
+        match = REPLACED.search(text, start, end)
         if match:
             words |= find_words(text[match.start() : end], names_only=True) - find_words(match[0])
     return words
 
 
-def _remove_retired(text: str, old: Sequence[Pin]) -> str:
-    """Leave out clauses that name only values of the replaced statements, if another names a new one."""
-    gone = {v.text.casefold() for pin in old for v in pin.values}
-    new = {v.text.casefold() for v in find_values(text)} - gone
+def _remove_replaced(text: str, old: Sequence[Pin]) -> str:
+    """Leave out the clauses that begin with a word such as "forget". If none do, and one names a new value,
+    leave out those that name only replaced values."""
+    replaced = {v.text.casefold() for pin in old for v in pin.values}
+    new = {v.text.casefold() for v in find_values(text)} - replaced
     clauses = [text[start:end] for start, end in split_clauses(text)]
     is_new = [any(occurs(value, clause.casefold()) for value in new) for clause in clauses]
-    is_old = [any(occurs(value, clause.casefold()) for value in gone) for clause in clauses]
-    kept = [c for c, holds, names in zip(clauses, is_new, is_old, strict=True) if holds or not names]
-    others = [c for c in clauses if not RETIRE.match(c.lstrip())]
+    is_old = [any(occurs(value, clause.casefold()) for value in replaced) for clause in clauses]
+    kept = [c for c, fresh, stale in zip(clauses, is_new, is_old, strict=True) if fresh or not stale]
+    others = [c for c in clauses if not REPLACED.match(c.lstrip())]
     if old and others and len(others) < len(clauses):
         kept, is_new = others, [True]
     if not any(is_new) or len(kept) == len(clauses):

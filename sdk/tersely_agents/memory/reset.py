@@ -65,7 +65,7 @@ class Resetter:
     shortener: Shortener
 
     def fills(self, transcript: Transcript, message: Json) -> bool:
-        """Whether the message completes a step with which the context reaches the limit."""
+        """Return whether the message completes a step with which the context reaches the limit."""
         waiting = [i for i in transcript.unanswered if i != message.get("tool_call_id")]
         is_complete = not waiting and not (message["role"] == "assistant" and get_call_ids(message))
         if not is_complete or transcript.is_full:
@@ -73,19 +73,20 @@ class Resetter:
         return transcript.tokens_with(message, self.count) >= self.settings.limit
 
     def holds_too_much(self, transcript: Transcript, message: Json) -> bool:
-        """Whether the messages that are held back would take more than half of the limit with this one."""
+        """Return whether the messages that are held back would take more than half of the limit with this
+        one."""
         if len(transcript.held) < 2 or transcript.open_step:
             return False
         held = measure_tokens([*transcript.held, message], self.count)
         return held > self.settings.share(PINNED_SHARE)
 
     def may_reset(self, transcript: Transcript) -> bool:
-        """Whether a further reset is allowed."""
+        """Return whether a further reset is allowed."""
         most = self.settings.max_summaries
         return most is None or transcript.resets < most
 
     def takes_out(self, transcript: Transcript) -> bool:
-        """Whether a reset would remove something from the context, so that notes are needed."""
+        """Return whether a reset would remove something from the context, so that notes are needed."""
         if _has_notes(transcript):
             return True
         if any(m["role"] in ("assistant", "tool") for m in transcript.segment.written):

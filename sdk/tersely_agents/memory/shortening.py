@@ -89,7 +89,7 @@ def find_references(text: str) -> list[str]:
 
 
 def _is_part(text: str, original: str) -> bool:
-    """Whether all words of the text, apart from marks, are in the original in this order."""
+    """Return whether all words of the text, apart from marks, are in the original in this order."""
     words = iter(_MARKS.sub(" ", original).split())
     return all(word in words for word in _MARKS.sub(" ", text).split())
 

@@ -124,7 +124,7 @@ def _drop_opening(name: str) -> str:
 
 
 def _is_subject(value: Value, text: str, clauses: Sequence[tuple[int, int]]) -> bool:
-    """Whether a number or an identifier opens a clause, and something else follows."""
+    """Return whether a number or an identifier opens a clause, and something else follows."""
     start, end = next(c for c in reversed(clauses) if c[0] <= value.start)
     follows = text[value.start + len(value.text) : end].strip(" .,;:!")
     is_first = len(text[start : value.start].split()) < 3
@@ -184,7 +184,7 @@ def is_concept(word: str) -> bool:
 
 
 def occurs(value: str, text: str) -> bool:
-    """Whether a value occurs as a whole: 96 is not in 1996."""
+    """Return whether a value occurs as a whole: 96 is not in 1996."""
     at = text.find(value)
     while at >= 0:
         end = at + len(value)

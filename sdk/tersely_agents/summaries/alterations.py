@@ -1,8 +1,8 @@
-"""Find where a sentence claims something else than its source in nearly the same words.
+"""Find the words with which a sentence says something else than its source, in nearly the same words.
 
-Compared are modals, negations, quantifiers, comparatives and other opposites, numbers, and units of
-measurement. This compares English words and is no entailment: what is false in other ways passes, and so does
-a paraphrase whose words the source does not have.
+This module compares modals, negations, quantifiers, comparatives and other opposites, numbers, and units of
+measurement. It compares English words, not meaning. So it misses sentences that are false in another way, and
+paraphrases in words that the source does not have.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tersely_agents.summaries.claims import Claims, Clause, Mark, Number, has_te
 
 
 def find_altered(sentence: str, sources: Sequence[str]) -> tuple[str, ...]:
-    """Return the words by which a sentence claims something else than the texts that it was made from: words
-    of its own, or words of the source that it leaves out. Each stands once.
+    """Return the words with which a sentence says something else than its sources, each once.
 
-    A modal, a negation or a quantifier is compared between clauses, each with those of the sources that share
-    most content words with it. One that is added or left out counts only if what it governs stands on both
-    sides: "did not approve" may become "rejected", but not "approved".
+    They are words that the sentence adds, or words of the sources that it leaves out. Modals, negations and
+    quantifiers are compared between clauses: each clause with those of the sources that share the most
+    content words with it. A word that is added or left out counts only if both sides have the word that it
+    governs: "did not approve" may become "rejected", but not "approved".
     """
     own, others = Claims(sentence), [Claims(text) for text in sources]
     found = [word for clause in own.clauses for word in _compare_clause(clause, others)]
@@ -60,7 +60,8 @@ def _compare_clause(clause: Clause, others: Sequence[Claims]) -> list[str]:
 
 
 def _leaves_out(clause: Clause, source: Clause, mark: Mark) -> bool:
-    """Tell whether a clause repeats most of a source's clause with what a mark governs, which it lacks."""
+    """Return whether a clause repeats most of a source's clause, with the word that a mark governs. It lacks
+    the mark itself."""
     repeated = sum(has_term(clause.terms, term) for term in source.terms)
     return 2 * repeated > len(source.terms) and has_term(clause.terms, mark.governed)
 
@@ -104,8 +105,8 @@ def _governs_same(one: Mark | Number, other: Mark | Number) -> bool:
 
 
 def _compare_opposites(own: Claims, others: Sequence[Claims]) -> Iterator[str]:
-    """Yield words whose opposite, or whose other degree, stands in the sources instead, or with the same
-    word; and comparing words that are followed by the other of the compared."""
+    """Yield words if the sources have the opposite or another degree instead, or have it with the same word.
+    Also yield comparing words if the two compared things are swapped."""
     words = frozenset(word for other in others for word in other.words)
     for word in dict.fromkeys(own.folded):
         opposites = OPPOSITES.get(word, frozenset()) | _list_degrees(word)
@@ -131,7 +132,7 @@ def _list_degrees(word: str) -> frozenset[str]:
 
 
 def _swaps(own: Claims, word: str, others: Sequence[Claims]) -> bool:
-    """Tell whether a sentence compares with what the sources do not, and with those the other way round."""
+    """Return whether a sentence swaps the two things that its sources compare."""
     compared = own.list_compared(word)
     theirs = [term for other in others for terms in other.list_compared(word) for term in terms]
     everything = [term for other in others for term in other.terms]
@@ -156,14 +157,14 @@ def _compare_numbers(own: Claims, others: Sequence[Claims]) -> Iterator[str]:
 
 
 def _counts_same(number: Number, other: Number) -> bool:
-    """Tell whether two equal numbers count the same."""
+    """Return whether two equal numbers count the same things."""
     if number.origin and other.origin and number.origin != other.origin:
         return False
     return bool(number.units) or number.governed in MONTHS or _governs_same(number, other)
 
 
 def _counts_instead(number: Number, other: Number) -> bool:
-    """Tell whether two numbers stand in the same place."""
+    """Return whether one number is in the place of the other: with the same unit, or the same word."""
     if number.units and number.units == other.units and not number.origin:
         return True
     alike = number.is_before == other.is_before and number.is_rank == other.is_rank

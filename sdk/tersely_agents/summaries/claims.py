@@ -158,7 +158,7 @@ class Claims:
         return Clause(tuple(self._list_terms(first, last)), tuple(marks))
 
     def _is_month(self, i: int) -> bool:
-        """Tell whether a word is May and no modal: inside a text, capitals tell."""
+        """Return whether a word is the month May, not the verb. Inside a sentence, its capital shows this."""
         is_inside = i > 0 or (len(self._tokens) > 1 and self._tokens[1][0].isdigit())
         return self._tokens[i] == "May" and is_inside
 
@@ -224,7 +224,7 @@ def _read_marks(word: str) -> Iterator[tuple[Kind, frozenset[str]]]:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Tell whether two words are forms of one: "sign" and "signed", "library" and "libraries", "freeze" and
+    """Return whether two words are forms of one: "sign" and "signed", "library" and "libraries", "freeze" and
     "froze"."""
     if one == other:
         return True
@@ -239,5 +239,5 @@ def is_same(one: str, other: str) -> bool:
 
 
 def has_term(terms: Iterable[str], term: str) -> bool:
-    """Tell whether a form of a word is among others; the empty word is not."""
+    """Return whether a form of a word is among others; the empty word is not."""
     return bool(term) and any(own and is_same(term, own) for own in terms)

@@ -194,7 +194,7 @@ class Sources:
         return tuple(sorted(unknown, key=unknown.__getitem__))
 
     def _contains(self, identifier: str) -> bool:
-        """Tell whether a document contains the identifier, not only as a part of a longer one."""
+        """Return whether a document contains the identifier, not only as a part of a longer one."""
         whole = rf"(?<!\w)(?<!\w[-@]){re.escape(identifier.casefold())}(?!\w)(?!-\w)"
         return re.search(whole, self._folded) is not None
 

@@ -14,13 +14,13 @@ Backend = Literal["extractive", "llm"]
 ASPECTS: Mapping[Aspect, str] = {
     "clarity": "simple, direct language; no jargon and no tangled sentences; the key points stand out, and "
     "each statement can be read in one way only.",
-    "coherence": "each sentence follows from the one before it; related facts stand together, in an order "
+    "coherence": "each sentence follows from the one before it; related facts are together, in an order "
     "that makes sense to a reader.",
     "completeness": "no major fact that the question needs is missing, even one that seems obvious, in as "
     "little space as that allows.",
     "coverage": "every relevant fact, figure, example and detail is in it, even where some repeat; being "
     "thorough comes before being short.",
-    "factual correctness": "every statement is accurate and stands in the documents; nothing is inferred, "
+    "factual correctness": "every statement is accurate and is in the documents; nothing is inferred, "
     "assumed or exaggerated.",
     "logicality": "causes, effects and conditions are kept as the documents state them, and conclusions "
     "follow from what is said before them.",

@@ -204,7 +204,7 @@ def test_other_banks_do_not_learn() -> None:
         environment = Families(bank=bank, known=0.0)
         environment.learn(roll_out(task := sample(environment), task.tool))
         assert sample(environment).lessons == ""
-    with pytest.raises(ValueError, match="none of none, static, evolving"):
+    with pytest.raises(ValueError, match="is not one of none, static, evolving"):
         Families(bank="growing")
 
 

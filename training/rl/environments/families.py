@@ -73,7 +73,7 @@ class Families:
     ) -> None:
         for value, kind in ((bank, Bank), (learn_from, Groups)):
             if value not in get_args(kind):
-                raise ValueError(f"{value!r} is none of {', '.join(get_args(kind))}")
+                raise ValueError(f"{value!r} is not one of {', '.join(get_args(kind))}")
         self._kind, self._learn_from, self._omitted, self._habit = bank, learn_from, omitted, habit
         draw = random.Random(f"rules {rules}")
         self.offsets = [draw.randrange(TOOLS) for _ in range(COLOURS)]

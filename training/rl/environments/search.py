@@ -74,7 +74,7 @@ class SearchEnvironment:
     chat: Chat
     strategy: StrategyName = "recon"
     read: Reading | None = read_passages
-    """What the agent reads of a search; None for ZipRL's tools `search` and `open_page`."""
+    """Makes the text that the agent reads after a search; None for ZipRL's tools `search` and `open_page`."""
     k: int = 5
     """Number of documents that a search finds."""
     max_turns: int | None = None
@@ -265,7 +265,7 @@ class _Expert:
             yield chat.encode(f"<{tag}>{value}</{tag}>")
             return
         if strategy == "summary":
-            explained = {"explanation": "It stands in the notes."} if tool == "finish" else {}
+            explained = {"explanation": "It is in the notes."} if tool == "finish" else {}
             thought = "The notes hold the answer." if tool == "finish" else "I need to look this up."
             has_read = self._episode.state.result or self._episode.state.summary
             notes = self._notes.strip() or ("Nothing was found yet." if has_read else "")

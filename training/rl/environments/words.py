@@ -15,7 +15,7 @@ class Words:
         self.words: Sequence[str] = (STOP, *words)
         self._ids = {word: index for index, word in enumerate(self.words)}
         if len(self._ids) != len(self.words):
-            raise ValueError("A word stands twice in the vocabulary.")
+            raise ValueError("A word occurs twice in the vocabulary.")
         self.stop = self._ids[STOP]
 
     def encode(self, text: str) -> list[int]:
