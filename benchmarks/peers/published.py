@@ -55,11 +55,12 @@ def measure(options: Options) -> Measured:
     """Measure every setting."""
     selector, model = load_selector(None, options.threads)
     squad = read_rows(find_data_folder(options.data), "eval", "squad_dev")
-    random.Random(options.seed).shuffle(squad)
+    shuffled = list(squad)
+    random.Random(options.seed).shuffle(shuffled)
     makers = (
         make_paragraphs(options),
         make_retrieved(squad, options.limit),
-        make_results(squad, options.limit),
+        make_results(shuffled, options.limit),
     )
     rows: list[Row] = []
     for (setting, published), cases in zip(PUBLISHED.items(), makers, strict=True):
@@ -104,11 +105,12 @@ def make_paragraphs(options: Options) -> Iterator[Case]:
 
 
 def make_retrieved(squad: Sequence[Question], limit: int) -> Iterator[Case]:
-    """Yield questions with the best of all their passages, by BM25. The gold passage counts if its answer is
-    kept, and is lost if it was not retrieved."""
+    """Yield some of the first questions, with the best of all their passages, by BM25. A passage is there as
+    often as it has questions. The gold passage counts if its answer is kept, and is lost if not retrieved."""
     texts = [row["docs"][0]["text"] for row in squad[:SEARCHED]]
+    step = max(1, len(texts) // limit)
     ranking = BM25(texts, k1=1.5, split=lambda text: text.lower().split())
-    for row, gold in zip(squad[:limit], texts, strict=False):
+    for row, gold in zip(squad[: len(texts) : step], texts[::step], strict=True):
         scores = ranking.scores(row["question"])
         chosen = [texts[at] for at in sorted(range(len(texts)), key=lambda at: -scores[at])[:RETRIEVED]]
 

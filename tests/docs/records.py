@@ -10,6 +10,7 @@ from benchmarks.shared.statistics import Estimate
 from benchmarks.table import Cell, Record, Row
 
 MEETINGS = "QMSum, 10k-word meetings"
+THEIRS_AND_OURS = ("published", "tersely")
 SHORT_MEETINGS = "Meetings of 5k to 11k words"
 
 
@@ -112,6 +113,11 @@ def survivors() -> tuple[int, int]:
         if isinstance(cell := row["honest sentence kept"], tuple)
     ]
     return min(kept), max(kept)
+
+
+def published(setting: str, share: float, system: str) -> float:
+    where = {"setting": setting, "asked for": share, "system": system}
+    return percent(find("published", "Kept", **where)["kept"])
 
 
 def questions(name: str) -> int:
