@@ -13,8 +13,9 @@ written again.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run
@@ -26,14 +27,7 @@ REPEATED = (0.0, 0.5, 0.9, 1.0)
 """Shares of the documents that are the same for every question."""
 REOPENED = (0.0, 0.1, 0.3, 1.0)
 """Shares of the results of which the model asks for the original."""
-CHANGE = Column("change of the bill", "%", format="+.0f")
-RETRIEVAL = (
-    Column("documents that repeat", "%", format=".0f"),
-    Column("rate"),
-    CHANGE,
-)
-AGENT = (Column("originals asked for", "%", format=".0f"), Column("rate"), CHANGE)
-LATER = (Column("calls after it"), Column("rate"), CHANGE)
+COLUMNS = (Column("case"), Column("rate"), Column("change of the bill", "%", format="+.0f"))
 AFTERWARDS = (1, 2, 5, 10, 20)
 """Calls that follow after the history was shortened."""
 
@@ -70,36 +64,26 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> Measured:
     """Compute the tables."""
     prices = Prices(options.write, options.read)
-    retrieval: list[Row] = [
-        {
-            "documents that repeat": share,
-            "rate": rate,
-            "change of the bill": compare_retrieval(share, rate, prices),
-        }
+    cases: dict[str, Callable[[float], float]] = {
+        f"retrieval, {share:.0%} of the documents repeat": partial(compare_retrieval, share, prices=prices)
         for share in REPEATED
-        for rate in RATES
-    ]
-    agents: list[Row] = [
-        {
-            "originals asked for": share,
-            "rate": rate,
-            "change of the bill": _compare_agent(options, share, rate),
-        }
+    }
+    cases |= {
+        f"an agent's results as they arrive, {share:.0%} of the originals asked for": partial(
+            _compare_agent, options, reopened=share
+        )
         for share in REOPENED
-        for rate in RATES
-    ]
-    later: list[Row] = [
-        {"calls after it": calls, "rate": rate, "change of the bill": compare_rewriting(calls, rate, prices)}
+    }
+    cases |= {
+        f"an agent's history, {calls} calls before its end": partial(compare_rewriting, calls, prices=prices)
         for calls in AFTERWARDS
+    }
+    rows: list[Row] = [
+        {"case": case, "rate": rate, "change of the bill": compare(rate)}
+        for case, compare in cases.items()
         for rate in RATES
     ]
-    tables = [
-        Table("Retrieval", RETRIEVAL, tuple(retrieval), across="rate"),
-        Table(
-            "An agent whose tool results are shortened as they arrive", AGENT, tuple(agents), across="rate"
-        ),
-        Table("A history that is shortened afterwards", LATER, tuple(later), across="rate"),
-    ]
+    tables = [Table("Bills", COLUMNS, tuple(rows), across="rate")]
     settings = {name: getattr(options, name) for name in ("write", "read", "calls", "result", "other")}
     return Measured(tables, settings=settings)
 
@@ -129,7 +113,7 @@ def shorten_results(calls: int, result: int, rate: float, reopened: float) -> It
         yield round(rate * result) + asked * result
 
 
-def _compare_agent(options: Options, reopened: float, rate: float) -> float:
+def _compare_agent(options: Options, rate: float, reopened: float) -> float:
     prices = Prices(options.write, options.read)
     whole = price_agent(iter([options.result] * options.calls), options.other, prices)
     shortened = shorten_results(options.calls, options.result, rate, reopened)

@@ -7,22 +7,22 @@ Nothing is measured. `--record` of a benchmark does the same after it has writte
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.pages import BASELINES, write_pages
 from benchmarks.pictures import draw_pictures
+from benchmarks.shared.readers.protocol import READING
 from benchmarks.table import Record
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 SECTIONS = FOLDER / "sections.md"
-"""Template of RESULTS.md. Each section has a heading, a comment with the name of its program, and a note."""
-CHART = BASELINES / "quality.png"
-DRAWN = ("HotpotQA, 10 paragraphs", "Natural Questions (QED), 30 hard negatives", "SQuAD, 10 hard negatives")
-"""The sets in the chart."""
+"""Template of RESULTS.md. Each section has a heading, and for each of its programs a comment with the name
+and a note."""
 
-_SECTION = re.compile(r"^(## .+)\n\n<!-- (.+) -->\n\n(.+)", re.DOTALL)
+PROMPT = "{prompt}"
+"""Stands for the prompt of the reader in the text."""
+_PART = re.compile(r"<!-- (\S+) -->\n\n(.+?)(?=\n\n<!--|\Z)", re.DOTALL)
 
 
 def find_baseline(module: str) -> Path:
@@ -37,18 +37,19 @@ def render_results() -> str:
     machines: dict[str, str] = {}
     missing: list[str] = []
     for section in sections:
-        match = _SECTION.match(section.strip())
-        if match is None:
-            raise ValueError(
-                f"{SECTIONS} needs a program and a note in the section {section.splitlines()[0]}"
-            )
-        heading, module, note = match.groups()
-        if find_baseline(module).is_file():
-            record = Record.read(find_baseline(module))
-            machine = machines.setdefault(record.environment.describe(), f"Machine {len(machines) + 1}")
-            parts += [heading, record.to_markdown(note, machine)]
-        else:
-            missing.append(f"`python -m benchmarks.{module}`")
+        heading, _, body = section.strip().partition("\n\n")
+        programs = _PART.findall(body)
+        if not programs:
+            raise ValueError(f"{SECTIONS} needs a program and a note in the section {heading}")
+        recorded: list[str] = []
+        for module, note in programs:
+            if find_baseline(module).is_file():
+                record = Record.read(find_baseline(module))
+                machine = machines.setdefault(record.environment.describe(), f"Machine {len(machines) + 1}")
+                recorded.append(record.to_markdown(note.replace(PROMPT, READING), machine))
+            else:
+                missing.append(f"`python -m benchmarks.{module}`")
+        parts += [heading, *recorded] if recorded else []
     if missing:
         parts += ["## Not recorded", f"To be measured with the next selector: {', '.join(missing)}."]
     described = "\n".join(f"- {name}: {machine}." for machine, name in machines.items())
@@ -60,10 +61,6 @@ def write_results() -> None:
     RESULTS.write_text(render_results(), encoding="utf-8")
     write_pages()
     draw_pictures()
-    kept = Record.read(find_baseline("quality")).find("Answers")
-    rows = tuple(row for row in kept.rows if row["set"] in DRAWN and row["rate"] != "own")
-    table = replace(kept, rows=rows)
-    table.draw(CHART, x="rate achieved", y="answers kept", line="system", panel="set")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables of measured numbers: how every benchmark prints, records, reads back and draws its results.
+"""Tables of measured numbers: how every benchmark prints, records and reads back its results.
 
 A benchmark makes `Table`s. A `Record`, one JSON file of `baselines/`, adds what is needed to judge them:
 command, hardware, versions, seed and model.
@@ -113,12 +113,15 @@ class Table:
     def to_markdown(self, seed: int, *, titled: bool = True) -> str:
         """Return the printed columns as a Markdown table under its title.
 
-        `titled=False` leaves the title away, unless it says how to read the cells.
+        A single row is a line. `titled=False` leaves the title away, unless it says how to read the cells.
         """
         columns = [column for column in self.columns if column.printed]
         rows = [row for row in self.rows if all(row[name] in values for name, values in self.only.items())]
         if not self.across:
             cells = [[c.format_cell(row[c.name], seed) for c in columns] for row in rows]
+            if len(rows) == 1:
+                pairs = [f"{c.heading}: {cell}" for c, cell in zip(columns, cells[0], strict=True)]
+                return f"**{self.title}**: {'; '.join(pairs)}"
             table = join_markdown([c.heading for c in columns], cells)
             return f"**{self.title}**\n\n{table}" if titled else table
         split = [column.name for column in columns].index(self.across)
@@ -154,36 +157,6 @@ class Table:
         )
         only = {name: tuple(values) for name, values in value.get("only", {}).items()}
         return cls(value["title"], columns, rows, value["across"], value["printed"], only)
-
-    def draw(self, path: Path, *, x: str, y: str, line: str, panel: str) -> None:
-        """Draw `y` against `x` as a PNG: a line for each value of `line`, a panel for each of `panel`."""
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        plt: Any = pyplot
-        units = {column.name: column for column in self.columns}
-        panels = list(dict.fromkeys(row[panel] for row in self.rows))
-        lines = list(dict.fromkeys(row[line] for row in self.rows))
-        figure, axes = plt.subplots(
-            1, len(panels), figsize=(5 * len(panels), 4.5), sharey=True, squeeze=False
-        )
-        for axis, title in zip(axes[0], panels, strict=True):
-            for number, name in enumerate(lines):
-                rows = self.select(**{panel: title, line: name})
-                points = sorted((_scale(row[x], units[x]), _scale(row[y], units[y])) for row in rows)
-                style = {"color": plt.get_cmap("tab20")(number), "lw": 2.5 if number == 0 else 1.2, "ms": 4}
-                axis.plot([p[0] for p in points], [p[1] for p in points], "o-", label=name, **style)
-            axis.set_title(title, fontsize=10)
-            axis.set_xlabel(units[x].heading)
-            axis.grid(alpha=0.3)
-        axes[0][0].set_ylabel(units[y].heading)
-        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncol=5, fontsize=8)
-        figure.tight_layout(rect=(0, 0.15, 1, 1))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110)
-        plt.close(figure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +194,10 @@ class Record:
         printed = [table for table in self.tables if table.printed]
         tables = [table.to_markdown(self.seed, titled=len(printed) > 1) for table in printed]
         machine = machine or self.environment.describe()
-        parts = [f"{'; '.join(head)}. {machine}; {self.environment.date}.", note, *tables]
-        return "\n\n".join(part for part in parts if part)
+        # A list cannot follow a line of text, but another line can.
+        gap = "\n\n" if note.startswith("- ") else "\n"
+        measured = f"{'; '.join(head)}. {machine}; {self.environment.date}."
+        return "\n\n".join([gap.join(filter(None, (measured, note))), *tables])
 
     def write(self, path: Path) -> None:
         """Write the record as JSON. The folder is made."""
@@ -271,10 +246,3 @@ def _decode(value: Any, column: Column) -> Cell:
     if isinstance(value, dict):
         return Estimate(**cast("dict[str, float]", value))
     return tuple(cast("list[float | None]", value)) if isinstance(value, list) else value
-
-
-def _scale(cell: Cell, column: Column) -> float:
-    number = cell.value if isinstance(cell, Estimate) else cell
-    if not isinstance(number, int | float):
-        raise ValueError(f"{column.name} cannot be drawn: {number!r} is not a number")
-    return SCALES.get(column.unit, 1) * number

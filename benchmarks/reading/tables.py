@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -66,8 +66,9 @@ def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Siz
             place = {"reader": reader, "set": MEAN, "size": size, "system": system}
             read.append({**place, **_average(sets, sizes, seed)})
         leads += _compare(reader, groups, seed)
+    columns = (replace(READ[0], printed=len(answers) > 1), *READ[1:])
     return [
-        Table("Answers", READ, tuple(read), across="size"),
+        Table("Answers", columns, tuple(read), across="size"),
         Table("Tersely's lead", LEADS, tuple(leads), across="size", printed=False),
     ]
 

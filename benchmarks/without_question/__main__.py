@@ -24,6 +24,8 @@ MEASURES = {
     "answers": "answers to later questions",
 }
 """By name in `OpenCase.measure`, what is counted."""
+PRINTED = tuple(title for name, title in MEASURES.items() if name != "words")
+"""Pairs of words are the stricter measure, so that words are only recorded."""
 COLUMNS = (
     Column("set"),
     Column("rate"),
@@ -55,7 +57,8 @@ def measure(options: Options) -> Measured:
         for rate in RATES:
             rows += measure_set(name, rate, cases, methods, options.seed)
             print(f"{name} {rate:g} done", file=sys.stderr, flush=True)
-    return Measured([Table("What is kept", COLUMNS, tuple(rows), across="method")], settings=sizes)
+    table = Table("What is kept", COLUMNS, tuple(rows), across="method", only={"of": PRINTED})
+    return Measured([table], settings=sizes)
 
 
 def measure_set(

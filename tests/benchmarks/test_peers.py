@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peers import __main__ as command
-from benchmarks.peers import process, worker
+from benchmarks.peers import process, published, worker
 from benchmarks.peers.__main__ import compare_answers, compress_or_keep_all
 from benchmarks.peers.catalogue import BY_NAME, PEERS
 from benchmarks.peers.process import Output, PeerProcess, search_budget
-from benchmarks.quality.controls import RandomScorer
+from benchmarks.quality.controls import BM25Scorer, RandomScorer
 from benchmarks.shared.tasks.example import Example, SourceDocument
 from benchmarks.table import Record
+from tersely import Compressor
 from tersely.errors import MissingDependencyError, TerselyError
 from tests.benchmarks.fakes import BeginningReader
 
@@ -142,3 +143,29 @@ def test_a_run_measures_peers_and_readers(
 def test_answers_are_compared_without_failures() -> None:
     assert compare_answers((1.0, 0.5, None), (0.5, 0.5, 1.0), 1).value == 0.25
     assert compare_answers((None,), (1.0,), 1) is None
+
+
+TOWNS = [
+    {
+        "id": name,
+        "question": f"When was {name} founded?",
+        "answers": [year],
+        "docs": [{"text": f"{name} lies on the coast. {name} was founded in {year}. It rains there."}],
+    }
+    for name, year in zip(
+        ["Aldmoor", "Brennick", "Corvale", "Dunsford"], ("1204", "1377", "1502", "1650"), strict=True
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "others"), [("make_retrieved", "RETRIEVED"), ("make_results", "DISTRACTORS")]
+)
+def test_a_published_setting_counts_answers(make: str, others: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published, others, 3)
+    compressor = Compressor(BM25Scorer())
+    cases = list(getattr(published, make)(TOWNS, 4))
+    assert [question for question, *_ in cases] == [row["question"] for row in TOWNS]
+    for question, documents, score in cases:
+        assert score(compressor.compress(question, documents)) == 1
+        assert score(compressor.compress(question, documents, budget=1)) == 0

@@ -12,6 +12,7 @@ from benchmarks.pages import ROOT
 from benchmarks.pictures import PICTURES, draw_pictures
 from benchmarks.results import BASELINES, RESULTS, SECTIONS, render_results
 from benchmarks.shared.environment import name_model, read_processor
+from benchmarks.shared.readers.protocol import READING
 from benchmarks.table import Column, Record, Table
 from tersely.embedding import SentenceEmbedder
 from tersely.errors import TerselyError
@@ -24,12 +25,22 @@ def test_results_follow_from_the_records() -> None:
     assert RESULTS.read_text(encoding="utf-8") == render_results(), "python -m benchmarks.results"
 
 
-def test_every_picture_is_drawn_and_shown(tmp_path: Path) -> None:
+def test_the_prompt_of_the_reader_is_shown() -> None:
+    assert f'"{READING}"' in RESULTS.read_text(encoding="utf-8")
+
+
+def test_every_picture_is_drawn_from_the_records(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from PIL import Image, ImageChops
+
     draw_pictures(tmp_path)
-    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "results.md", RESULTS))
     for name in PICTURES:
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-        assert f"]({name})" in page
+        drawn, committed = Image.open(tmp_path / name), Image.open(ROOT / name)
+        assert drawn.size == committed.size, "python -m benchmarks.results"
+        if drawn.info["Software"] == committed.info["Software"]:  # another version draws other edges
+            assert ImageChops.difference(drawn, committed).getbbox() is None, "python -m benchmarks.results"
+        assert f"]({name.removeprefix('docs/').removeprefix('benchmarks/')})" in pages
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Intervals, and tables and records: printed, written, read back and drawn."""
+"""Intervals, and tables and records: printed, written and read back."""
 
 from __future__ import annotations
 
@@ -100,6 +100,13 @@ def test_one_column_is_spread_across_the_page() -> None:
     assert rows[1] == "| BM25 | 25.0 [20.0, 30.0] / +25.0 [+10.0, +40.0] | – |"
 
 
+def test_a_single_row_is_a_line() -> None:
+    table = Table("Answers", COLUMNS, TABLE.rows[:1])
+    assert table.to_markdown(seed=1) == (
+        "**Answers**: system: tersely; rate: 0.1; kept, %: 50.0 [40.0, 60.0]; lead, points: –"
+    )
+
+
 def test_only_the_named_rows_are_printed() -> None:
     table = Table(TABLE.title, TABLE.columns, TABLE.rows, only={"rate": (0.1,)})
     header, _, *rows = table.to_markdown(seed=1, titled=False).splitlines()
@@ -153,14 +160,3 @@ def test_a_printed_record_says_how_it_was_measured() -> None:
 def test_the_title_of_an_only_table_is_left_away() -> None:
     record = Record("answers", "python -m x", ENVIRONMENT, 13, (TABLE,))
     assert "**Answers**" not in record.to_markdown()
-
-
-def test_a_table_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    rows = tuple({"set": s, "rate": r, "kept": Estimate(r, r, r)} for s in "ab" for r in (0.1, 0.5))
-    columns = (Column("set"), Column("rate"), Column("kept", "%", interval="wilson"))
-    path = tmp_path / "kept.png"
-    Table("Kept", columns, rows).draw(path, x="rate", y="kept", line="set", panel="set")
-    assert path.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match="set cannot be drawn"):
-        Table("Kept", columns, rows).draw(path, x="set", y="kept", line="set", panel="set")

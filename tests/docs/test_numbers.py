@@ -1,87 +1,38 @@
-"""The numbers in the sentences of README.md and docs/results.md are those of the recorded results."""
+"""The numbers in the sentences of the pages are those of the recorded results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any
 
 import pytest
 
-from benchmarks.pages import BASELINES, GERMAN, HOTPOTQA, NQ_30, PACKAGES, READER, SQUAD, WIKIQA, percent
-from benchmarks.shared.statistics import Estimate
-from benchmarks.table import Record, Row
+from benchmarks.pages import GERMAN, HOTPOTQA, NQ_30, PACKAGES, READER, SQUAD, WIKIQA, percent
 from tests.docs.pages import read_page
-
-MEETINGS = "QMSum, 10k-word meetings"
-SHORT_MEETINGS = "Meetings of 5k to 11k words"
-LINES = ("tersely", "lines by BM25")
-
-
-@cache
-def load(record: str) -> Record:
-    return Record.read(BASELINES / f"{record}.json")
-
-
-def find(record: str, title: str, **where: object) -> Row:
-    return load(record).find(title).find(**where)
-
-
-def low(cell: object) -> float:
-    assert isinstance(cell, Estimate)
-    return 100 * cell.low
-
-
-def high(cell: object) -> float:
-    assert isinstance(cell, Estimate)
-    return 100 * cell.high
-
-
-def answers(name: str, system: str, rate: str) -> Any:
-    return find("quality", "Answers", set=name, system=system, rate=rate)["answers kept"]
-
-
-def support(name: str, system: str, rate: str) -> float:
-    return percent(find("quality", "Support", set=name, system=system, rate=rate)["support kept"])
-
-
-def real(method: str, budget: int) -> Any:
-    return find("real_results", "All kinds together", method=method, budget=budget)["answered"]
-
-
-def refused(name: str) -> float:
-    return percent(
-        find(
-            "abstention", "Questions without an answer that are refused", set=name, score="tersely", lost=0.05
-        )["refused"]
-    )
-
-
-def reader_lead(name: str, size: str, against: str = "all documents") -> float:
-    row = find("reading", "Tersely's lead", reader=READER, set=name, size=size, against=against)
-    return -percent(row["lead in F1"])
-
-
-def reader(system: str, size: str) -> float:
-    where = {"reader": READER, "set": "Real tool results", "system": system, "size": size}
-    return percent(find("reading", "Answers", **where)["F1"])
-
-
-def tool(method: str, rate: str) -> float:
-    return percent(find("tool_results", "All kinds together", method=method, rate=rate)["answered"])
-
-
-def peer(system: str) -> tuple[float, ...]:
-    """Return the answers and the tokens that a system keeps of HotpotQA, in percent."""
-    row = find("peers", "Answers kept", set="HotpotQA, 10 paragraphs", system=system, budget=0.1)
-    return percent(row["answers kept"]), 100 * row["rate achieved"]
-
-
-def questions(name: str) -> int:
-    value = find("quality", "Sets", set=name)["with an answer"]
-    assert isinstance(value, int)
-    return value
-
+from tests.docs.records import (
+    MEETINGS,
+    SHORT_MEETINGS,
+    THEIRS_AND_OURS,
+    answers,
+    bill,
+    compaction,
+    find,
+    high,
+    load,
+    low,
+    mean_lead,
+    peer,
+    published,
+    questions,
+    rank,
+    reader,
+    reader_lead,
+    real,
+    refused,
+    seconds,
+    support,
+    survivors,
+    tool,
+)
 
 STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     # Sentences of the page with a place for each number, and the numbers.
@@ -111,6 +62,16 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
                 find("latency", "Calls", system="tersely", request="10 documents")["p50"],
                 find("latency", "Calls", system="tersely", request="30 documents")["p50"],
                 find("latency", "RAM", request="30 documents")["peak memory"],
+            ),
+        ),
+    ],
+    "docs/server.md": [
+        (
+            "| a request of 10 passages on two cores | {:.2f} s | | one process, 30 passages | about {:.0f} "
+            "MB of RAM | | one process, 200,000 words in one request | about {:.0f} MB of RAM |",
+            lambda: (
+                find("latency", "Calls", system="tersely", request="10 documents")["p50"],
+                *(row["peak memory"] for row in load("latency").find("RAM").rows),
             ),
         ),
     ],
@@ -204,8 +165,82 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
+            "laya-compactor keeps {:.1f} % of HotpotQA's gold paragraphs, tersely {:.1f} %. Of SQuAD's it "
+            "finds 73.5 % and keeps {:.1f} %; tersely keeps {:.1f} % of all, and all that our search "
+            "finds. Entroly keeps {:.1f} % of the answers in a tenth of a JSON result with SQuAD's "
+            "passages, tersely {:.1f} %, and BM25 {:.1f} %.",
+            lambda: (
+                *(published("laya-compactor: gold documents of HotpotQA", 0.68, s) for s in THEIRS_AND_OURS),
+                *(published("laya-compactor: gold documents of SQuAD", 0.303, s) for s in THEIRS_AND_OURS),
+                *(
+                    published("Entroly: answers of SQuAD in a JSON result", 0.104, s)
+                    for s in (*THEIRS_AND_OURS, "BM25 sentences")
+                ),
+            ),
+        ),
+        (
             "LLMSlim keeps the answer in {:.0f}, {:.0f} and {:.0f} % of the cases",
             lambda: tuple(tool("LLMSlim", rate) for rate in ("2%", "5%", "20%")),
+        ),
+        (
+            "tersely keeps the answer in all {} cases at 2, 5 and 20 % of the tokens",
+            lambda: (
+                (min(tool("tersely", rate) for rate in ("2%", "5%", "20%")) == 100)
+                * int(load("tool_results").settings["cases of each kind"])
+                * len({row["kind"] for row in load("tool_results").find("Each kind").rows}),
+            ),
+        ),
+        (
+            "tersely takes about {:.0f} times as long as LLMSlim and {:.0f} times as long as BM25",
+            lambda: tuple(seconds("tersely") / seconds(method) for method in ("LLMSlim", "lines by BM25")),
+        ),
+        (
+            "At a tenth of the text, tersely still keeps the true sentence in {} or {} attacks of each kind.",
+            survivors,
+        ),
+        (
+            "the first sentences of each document keep {:.1f} points more of them than tersely does",
+            lambda: (
+                -percent(
+                    find(
+                        "without_question",
+                        "What is kept",
+                        set="news",
+                        rate=0.25,
+                        of="pairs of neighbouring words of the summaries",
+                        method="lead of each",
+                    )["tersely's lead"]
+                ),
+            ),
+        ),
+        (
+            "tersely keeps {:.1f} and {:.1f} % of what the user stated, and leaves {} outdated values; in "
+            "our own chats it keeps {:.1f} and {:.1f} % and leaves",
+            lambda: (
+                *(percent(compaction("the kit's", budget)["statements kept"]) for budget in (0.2, 0.3)),
+                *{compaction("the kit's", budget)["outdated values left"] for budget in (0.2, 0.3)},
+                *(percent(compaction("our own", budget)["statements kept"]) for budget in (0.2, 0.3)),
+            ),
+        ),
+        (
+            "mean reciprocal rank {:.0f} % on HotpotQA, {:.0f} % on Natural Questions, {:.0f} % on SQuAD",
+            lambda: tuple(
+                rank(name)
+                for name in (
+                    "HotpotQA dev, 1,197 documents",
+                    "Natural Questions (QED) dev, 800 documents",
+                    "SQuAD dev, 912 documents",
+                )
+            ),
+        ),
+        (
+            "retrieval costs {:.0f} % less if no two questions share a document, and {:.0f} % more if 90 %",
+            lambda: (-bill(0), bill(90)),
+        ),
+        (
+            "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). We "
+            "wanted to lose at most 2 points on SQuAD against all documents, and lose {:.1f}.",
+            lambda: (*mean_lead("whole documents"), reader_lead(SQUAD, "0.25")),
         ),
     ],
 }
@@ -233,3 +268,17 @@ def test_the_page_says_of_other_languages_what_was_kept() -> None:
         f"characters, and "
         f"{min(others):.0f} to {max(others):.0f} % are kept"
     ) in text
+
+
+def test_the_page_says_where_a_reader_answers_no_better_from_tersely() -> None:
+    leads = load("reading").find("Tersely's lead").select(reader=READER)
+    ours = ("all documents", "tersely, with the sentence before")
+    level = {
+        (row["set"], row["size"], row["against"])
+        for row in leads
+        if row["standing"] != "ahead" and row["against"] not in ours
+    }
+    assert {against for name, size, against in level if (name, size) == ("mean of the sets", "0.25")} == {
+        "whole documents"
+    }
+    assert {name for name, size, _ in level if size == "0.1"} == {NQ_30, PACKAGES}

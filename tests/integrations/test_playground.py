@@ -65,6 +65,18 @@ def test_the_example_is_answered_at_once(browser: Any, url: str) -> None:
 
 
 @needs_browser
+def test_a_saving_that_a_cache_would_give_is_not_claimed(browser: Any, url: str) -> None:
+    show_example(browser, url)
+    summary = find(browser, "#summary")[0].text.replace(",", "")
+    before, after = map(int, re.findall(r"(\d+) → (\d+)", summary)[0])
+    plain, cached = 3 * (before - after) / 1000, 3 * (after - before / 10) / 1000
+    assert find(browser, "#money")[0].text.endswith(
+        f"1,000 requests cost ${plain:.2f} less without a cache, and ${cached:.2f} more if a cache serves "
+        "the documents at a tenth of the price."
+    )
+
+
+@needs_browser
 def test_the_arrow_keys_explain_sentences(browser: Any, url: str) -> None:
     show_example(browser, url)
     find(browser, "#shown")[0].send_keys(Keys.ARROW_DOWN)
