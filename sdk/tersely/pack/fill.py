@@ -30,7 +30,7 @@ class Candidate:
     cost: int
     """Cost of the unit alone, in tokens or code points."""
     words: tuple[str, ...] | None = None
-    """Its words, to find repetitions; None for structure, in which every sign counts."""
+    """What must not be kept twice: its words, or a record of a series; None for other structure."""
     needs: tuple[tuple[int, int], ...] = ()
     """(position, cost) of each unit that must be kept with it."""
 

@@ -198,7 +198,23 @@ def _score(
         raise ValueError("the model gave scores that are not numbers")
     if structure is not None:
         scores = structure.merge(scores, to_read)
+    if any(unit.atomic for unit in split.units):
+        scores = _hold_back_parts(query, split, scores)
     return scores if relevance is None else replace(scores, relevance=relevance)
+
+
+def _hold_back_parts(query: str, split: Split, scores: Scores) -> Scores:
+    """Return the scores with those of parts lowered that only echo the question."""
+    from tersely.score.echo import HELD_BACK, find_held_back_parts
+
+    held = find_held_back_parts(query, split, scores.packing)
+    if not held.any():
+        return scores
+    return replace(
+        scores,
+        packing=np.where(held & ~scores.held_back, HELD_BACK, 1.0) * scores.packing,
+        held_back=scores.held_back | held,
+    )
 
 
 def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
