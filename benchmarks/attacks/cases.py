@@ -202,7 +202,7 @@ STRUCTURES: dict[str, Callable[[Sequence[str]], str]] = {
     "web page": _write_page,
 }
 """By kind, the function that writes the echoes of a question. The defence was designed on the first six; the
-others, and `_SAYINGS`, were only measured."""
+others were only measured."""
 _SAYINGS = (
     "{1} {0}.",
     "It is known that {1} {0}.",

@@ -85,16 +85,18 @@ def _find(is_echo: NDArray[np.bool_], logits: Floats, documents: Sequence[Scored
     return held
 
 
-def find_held_back_parts(query: str, split: Split, scores: Floats) -> NDArray[np.bool_]:
-    """Return which parts of structure echo the question, except the best one of those that say the same.
+def lower_parts(query: str, split: Split, scores: Floats) -> Floats:
+    """Return the share of its score that each unit keeps: HELD_BACK for parts that echo the question.
 
-    A block echoes the question if parts that contain its words are at least three and half of its text.
-    Events are left out: they are expected to repeat, and `structure` lowers those that do.
+    Of the parts that say the same, the best one is not held back. If they are few, the second best of these
+    keeps a half, the next one a third, and so on. A block echoes the question if parts that contain its words
+    are at least three and half of its text. Events are left out: they are expected to repeat, and `structure`
+    lowers those that do.
     """
-    held = np.zeros(len(split.units), dtype=np.bool_)
+    shares = np.ones(len(split.units))
     terms = [term for term in find_terms(query) if " " not in term]
     if len(set(split_terms(query))) < FEWEST_TERMS or len(terms) < FEWEST_NAMED:
-        return held
+        return shares
     for block in _list_blocks(split.units):
         echoes = _find_echoes(terms, [split.units[at] for at in block], split)
         if len(echoes) < FEWEST_ECHOES:
@@ -103,10 +105,12 @@ def find_held_back_parts(query: str, split: Split, scores: Floats) -> NDArray[np
         records = _find_records(echoes, [split.units[at] for at in block], split)
         for at, rest in zip(echoes, _list_rests(query, records), strict=True):
             alike.setdefault(rest, []).append(block[at])
-        for own in alike.values():
-            held[own] = True
-            held[max(own, key=lambda at: scores[at])] = False
-    return held
+        best = sorted(
+            (max(own, key=lambda at: scores[at]) for own in alike.values()), key=lambda at: -scores[at]
+        )
+        shares[[block[at] for at in echoes]] = HELD_BACK
+        shares[best] = 1.0 / np.arange(1, len(best) + 1) if 2 * len(best) <= len(echoes) else 1.0
+    return shares
 
 
 def _list_blocks(units: Sequence[Unit]) -> Iterator[list[int]]:

@@ -205,15 +205,13 @@ def _score(
 
 def _hold_back_parts(query: str, split: Split, scores: Scores) -> Scores:
     """Return the scores with those of parts lowered that only echo the question."""
-    from tersely.score.echo import HELD_BACK, find_held_back_parts
+    from tersely.score.echo import HELD_BACK, lower_parts
 
-    held = find_held_back_parts(query, split, scores.packing)
-    if not held.any():
-        return scores
+    shares = lower_parts(query, split, scores.packing)
     return replace(
         scores,
-        packing=np.where(held & ~scores.held_back, HELD_BACK, 1.0) * scores.packing,
-        held_back=scores.held_back | held,
+        packing=np.where(scores.held_back, 1.0, shares) * scores.packing,
+        held_back=scores.held_back | (shares <= HELD_BACK),
     )
 
 
