@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.pages import BASELINES, GERMAN, HOTPOTQA, NQ_30, PACKAGES, READER, SQUAD, WIKIQA, percent
-from benchmarks.shared.statistics import Estimate
+from benchmarks.shared.statistics import Estimate, estimate_share
 from benchmarks.table import Record, Row
 from tests.docs.pages import read_page
 
@@ -55,6 +55,12 @@ def refused(name: str) -> float:
             "abstention", "Questions without an answer that are refused", set=name, score="tersely", lost=0.05
         )["refused"]
     )
+
+
+def promise(name: str, column: str) -> Estimate:
+    kept: Any = find("abstention", "What is kept if 90% are promised", set=name)[column]
+    known = [value for value in kept if value is not None]
+    return estimate_share(round(sum(known)), len(known))
 
 
 def reader_lead(name: str, size: str, against: str = "all documents") -> float:
@@ -106,6 +112,13 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: tuple(map(questions, (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN))),
         ),
         (
+            "On sections of manuals only {:.0f} are not, and {:.0f} of 100 unanswerable ones get through",
+            lambda: (
+                percent(promise(PACKAGES, "let through")),
+                100 - percent(promise(PACKAGES, "refused")),
+            ),
+        ),
+        (
             "ten passages take {:.2f} s; thirty take {:.2f} s and {:.0f} MB of RAM",
             lambda: (
                 find("latency", "Calls", system="tersely", request="10 documents")["p50"],
@@ -122,7 +135,30 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
     ],
+    "docs/options-and-results.md": [
+        (
+            "`abstain=0.9` let {:.0f} % of the answerable questions through (95 % interval {:.0f} to {:.0f}; "
+            "{:.0f} % on Debian's manuals), and refused {:.0f} % of the others.",
+            lambda: (
+                *(f(promise(PACKAGES, "let through")) for f in (percent, low, high)),
+                percent(promise("of these: debian", "let through")),
+                percent(promise(PACKAGES, "refused")),
+            ),
+        ),
+        (
+            "`recall=0.9` keeps the evidence of {:.0f} %.",
+            lambda: (percent(promise(PACKAGES, "evidence kept")),),
+        ),
+    ],
     "docs/results.md": [
+        (
+            "`abstain=0.9` lets {:.0f} % of the answerable questions about packages through (95 % interval "
+            "{:.0f} to {:.0f}) and {:.0f} % of those in German.",
+            lambda: (
+                *(f(promise(PACKAGES, "let through")) for f in (percent, low, high)),
+                percent(promise(GERMAN, "let through")),
+            ),
+        ),
         (
             "At a quarter of the tokens tersely keeps {:.1f} % on HotpotQA.",
             lambda: (percent(answers(HOTPOTQA, "tersely", "0.25")),),
