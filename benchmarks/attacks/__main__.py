@@ -12,7 +12,7 @@ from functools import partial
 from importlib.util import find_spec
 from math import floor
 
-from benchmarks.attacks.cases import ATTACKS, Case, make_cases
+from benchmarks.attacks.cases import ATTACKS, STRUCTURES, Case, make_cases
 from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.peers.catalogue import BY_NAME, PEERS
 from benchmarks.peers.install import find_python
@@ -56,10 +56,22 @@ def measure(options: Options) -> Measured:
     if find_spec(PACKAGE):
         count = Compressor(selector).count_tokens
         systems[SLIM] = lambda case: _compress_slim(case, count)
-    rows = [measure_attack(a, name, keep, options.seed) for name, keep in systems.items() for a in ATTACKS]
+    kinds = (*ATTACKS, *STRUCTURES)
+    rows = [
+        measure_attack(kind, name, keep, options.seed) for name, keep in systems.items() for kind in kinds
+    ]
     for package in PACKAGES if find_python().exists() else ():
         rows += measure_package(package, Compressor(selector).count_tokens, options.seed)
-    return Measured([Table("Kept", COLUMNS, tuple(rows), across="attack")], model, {"rate": RATE})
+    return Measured(make_tables(rows), model, {"rate": RATE})
+
+
+def make_tables(rows: Sequence[Row]) -> list[Table]:
+    """Return a table of the attacks in running text, and one of the structures that echo the question."""
+    attacks, structures = (tuple(r for r in rows if r["attack"] in kinds) for kinds in (ATTACKS, STRUCTURES))
+    return [
+        Table("Kept", COLUMNS, attacks, across="attack"),
+        Table("Kept beside a structure that echoes the question", COLUMNS, structures, across="system"),
+    ]
 
 
 def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> Row:
@@ -81,7 +93,7 @@ def measure_package(name: str, count: Callable[[str], int], seed: int) -> list[R
     """Return the rows of a package, which gives texts without places."""
     rows: list[Row] = []
     with PeerProcess(name) as process:
-        for kind in ATTACKS:
+        for kind in (*ATTACKS, *STRUCTURES):
             survived: list[float] = []
             rates: list[float] = []
             for case in make_cases(kind, seed):

@@ -187,7 +187,7 @@ class Compressor:
             result,
             answerable=judgement.answerable,
             distance=judgement.distance,
-            calibrated=judgement.is_calibrated,
+            calibrated=judgement.is_calibrated if abstention is None else judgement.can_abstain,
             refused=None if abstention is None else abstention.refused,
         )
 

@@ -167,7 +167,8 @@ class Compression:
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
     calibrated: bool | None = None
     """Whether `answerable` and the promises of `recall` and `abstain` hold: false for a request that is
-    unlike those of the calibration. None if the model has no bound."""
+    unlike those of the calibration, and with `abstain` also if the documents are like sections of manuals.
+    None if the model has no bound."""
     best_fits: bool | None = None
     """Whether the limit has room for the unit with the highest score, its heads and its title. If not, units
     with lower scores fill the text. None if nothing was chosen by scores."""

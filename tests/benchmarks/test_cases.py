@@ -9,7 +9,7 @@ import pytest
 from benchmarks.attacks import __main__ as attacks
 from benchmarks.attacks import cases
 from benchmarks.attacks.__main__ import measure_attack
-from benchmarks.attacks.cases import ATTACKS, CASES, OTHERS, Case, make_cases
+from benchmarks.attacks.cases import ATTACKS, CASES, OTHERS, STRUCTURES, Case, make_cases
 from benchmarks.quality.controls import HeadScorer, RandomScorer
 from benchmarks.shared.tasks import KeptSpan
 from benchmarks.table import Record
@@ -21,7 +21,7 @@ from benchmarks.without_question.methods import OURS
 from tests.benchmarks.towns import write_rows
 
 
-@pytest.mark.parametrize("kind", ATTACKS)
+@pytest.mark.parametrize("kind", [*ATTACKS, *STRUCTURES])
 def test_cases_have_one_honest_sentence(kind: str) -> None:
     cases = make_cases(kind, seed=1)
     assert len(cases) == CASES
@@ -60,9 +60,10 @@ def test_a_run_has_a_row_for_each_system_and_attack(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(attacks, "find_python", lambda: tmp_path / "absent")
     out = tmp_path / "attacks.json"
     assert attacks.main(["--out", str(out)]) == 0
-    rows = Record.read(out).find("Kept").rows
     systems = ("tersely", "head", "random")
-    assert [(row["system"], row["attack"]) for row in rows] == [(s, a) for s in systems for a in ATTACKS]
+    for table, kinds in zip(Record.read(out).tables, (ATTACKS, STRUCTURES), strict=True):
+        rows = [(row["system"], row["attack"]) for row in table.rows]
+        assert rows == [(system, kind) for system in systems for kind in kinds]
 
 
 @pytest.mark.parametrize("kind", KINDS)

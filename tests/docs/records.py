@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from benchmarks.pages import BASELINES, READER, percent
-from benchmarks.shared.statistics import Estimate
+from benchmarks.shared.statistics import Estimate, estimate_share
 from benchmarks.table import Cell, Record, Row
 
 MEETINGS = "QMSum, 10k-word meetings"
@@ -51,6 +51,12 @@ def refused(name: str) -> float:
             "abstention", "Questions without an answer that are refused", set=name, score="tersely", lost=0.05
         )["refused"]
     )
+
+
+def promise(name: str, column: str) -> Estimate:
+    kept: Any = find("abstention", "What is kept if 90% are promised", set=name)[column]
+    known = [value for value in kept if value is not None]
+    return estimate_share(round(sum(known)), len(known))
 
 
 def reader_lead(name: str, size: str, against: str = "all documents") -> float:

@@ -21,6 +21,7 @@ from tests.docs.records import (
     low,
     mean_lead,
     peer,
+    promise,
     published,
     questions,
     rank,
@@ -57,6 +58,13 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: tuple(map(questions, (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN))),
         ),
         (
+            "On sections of manuals only {:.0f} do, and {:.0f} of 100 unanswerable ones",
+            lambda: (
+                percent(promise(PACKAGES, "let through")),
+                100 - percent(promise(PACKAGES, "refused")),
+            ),
+        ),
+        (
             "ten passages take {:.2f} s; thirty take {:.2f} s and {:.0f} MB of RAM",
             lambda: (
                 find("latency", "Calls", system="tersely", request="10 documents")["p50"],
@@ -83,7 +91,30 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
     ],
+    "docs/options-and-results.md": [
+        (
+            "`abstain=0.9` let {:.0f} % of the answerable questions through (95 % interval {:.0f} to {:.0f}; "
+            "{:.0f} % on Debian's manuals), and refused {:.0f} % of the others.",
+            lambda: (
+                *(f(promise(PACKAGES, "let through")) for f in (percent, low, high)),
+                percent(promise("of these: debian", "let through")),
+                percent(promise(PACKAGES, "refused")),
+            ),
+        ),
+        (
+            "`recall=0.9` keeps the evidence of {:.0f} %.",
+            lambda: (percent(promise(PACKAGES, "evidence kept")),),
+        ),
+    ],
     "docs/results.md": [
+        (
+            "`abstain=0.9` lets {:.0f} % of the answerable questions about packages through (95 % interval "
+            "{:.0f} to {:.0f}) and {:.0f} % of those in German.",
+            lambda: (
+                *(f(promise(PACKAGES, "let through")) for f in (percent, low, high)),
+                percent(promise(GERMAN, "let through")),
+            ),
+        ),
         (
             "At a quarter of the tokens tersely keeps {:.1f} % on HotpotQA.",
             lambda: (percent(answers(HOTPOTQA, "tersely", "0.25")),),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ import pytest
 from tersely import Compression, Compressor
 from tersely.errors import ArtifactError, InvalidInputError
 from tersely.runtime.artifacts import load_artifact, write_manifest
-from tersely.score import DocumentScores, ScoredInput
-from tersely.score.answerable import FILE
+from tersely.score import DocumentScores, ScoredInput, answerable
+from tersely.score.answerable import FILE, Answerability
 from tersely.score.calibration import Calibration
 from tersely.score.protocol import Judgement
 from tersely.score.shift import SHIFT_FEATURES
-from tests.sdk.calibration_cases import DOCS, QUERY, make_answerability
+from tests.sdk.calibration_cases import DOCS, LAYER, QUERY, REFERENCE, SIZE, make_answerability
 from tests.sdk.fakes import FakeScorer
 
 PARIS = ["Paris is the capital of France. It has two million inhabitants.", "Bread is baked at dawn."]
@@ -104,6 +105,34 @@ def test_a_distant_request_says_that_nothing_is_promised() -> None:
     assert (result.status, result.calibrated) == ("abstained", False)
     assert result.reason is not None
     assert "nothing is promised" in result.reason
+
+
+def test_sections_of_manuals_promise_a_recall_but_no_abstention() -> None:
+    scorer = JudgingScorer(0.2)
+    scorer.judgement = Judgement(0.2, 0.5, is_hard=True)
+    result = compress(scorer, abstain=0.9)
+    assert (result.status, result.distance, result.calibrated) == ("abstained", 0.5, False)
+    assert result.reason is not None
+    assert "sections of manuals" in result.reason
+    assert compress(scorer).calibrated
+
+
+def test_requests_nearest_to_the_manuals_are_hard(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = Calibration((0.5,) * 20, {"towns": 10, "package_questions": 10})
+    centres = np.stack([np.zeros(len(SHIFT_FEATURES)), np.ones(len(SHIFT_FEATURES))])  # in alphabetical order
+    known = Answerability(LAYER, sets, sets, replace(REFERENCE, centres=centres))
+
+    def judge(answerability: Answerability, place: float) -> Judgement:
+        monkeypatch.setattr(answerable, "answer_features", lambda *_: np.zeros(SIZE))
+        monkeypatch.setattr(answerable, "shift_features", lambda *_: np.full(len(SHIFT_FEATURES), place))
+        nothing: Any = None
+        return answerability.judge(nothing, nothing, nothing, nothing)
+
+    manual, town = judge(known, 0.1), judge(known, 0.9)
+    assert (manual.is_calibrated, manual.can_abstain) == (True, False)
+    assert (town.is_calibrated, town.can_abstain) == (True, True)
+    own = known.calibrate([manual], [manual], {"own": 1})
+    assert judge(own, 0.1).can_abstain
 
 
 def test_without_a_judgement_everything_gets_through() -> None:

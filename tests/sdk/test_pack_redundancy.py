@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tersely import Compressor, Document
@@ -114,3 +116,28 @@ def test_repeated_sentence_is_kept_once_but_code_is_not_merged(budget: int | Non
     assert DOCS[1].text[duplicate.start : duplicate.end] == SENTENCE
     assert result.text.count(SENTENCE) == 2  # once as a sentence, once in the code block
     check_all(result, DOCS, count_words, budget=budget)
+
+
+ARRAY = json.dumps([SENTENCE] * 40, indent=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "copies"),
+    [
+        pytest.param(ARRAY, 1, id="array"),
+        pytest.param("\n".join(["time,note", *[f'10:00,"{SENTENCE}"'] * 40]), 1, id="rows"),
+        pytest.param(f'{{"first": {ARRAY},\n"second": {ARRAY}}}', 2, id="two arrays"),
+    ],
+)
+def test_record_of_a_series_is_kept_once(text: str, copies: int) -> None:
+    compressor = Compressor(FakeScorer(), token_counter=count_words)
+    result = compressor.compress("harbour", [text], rate=0.9)
+    assert result.text.count(SENTENCE) == copies
+    assert {span.reason for span in result.dropped} == {"duplicate"}
+    check_all(result, [Document(text)], count_words, rate=0.9)
+
+
+def test_statement_of_code_may_be_repeated() -> None:
+    compressor = Compressor(FakeScorer(), token_counter=count_words)
+    result = compressor.compress("harbour", [f"def dig():\n    print({SENTENCE!r})\n" * 40], rate=0.9)
+    assert {span.reason for span in result.dropped} == {"truncated"}

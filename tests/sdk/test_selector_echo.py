@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
+from benchmarks.attacks.cases import STRUCTURES
 from tersely import Compressor, Document
+from tersely.options import CompressionOptions
+from tersely.score.echo import HELD_BACK, lower_parts
+from tersely.split.documents import split
+from tests.sdk.counters import count_words
 
 QUESTION = "Who restored the organ of Wetherlow church?"
 HONEST = Document(
@@ -82,3 +90,49 @@ def test_echoes_in_another_script_are_held_back_too() -> None:
     assert "Карроу" in result.text
     assert "echo" in {span.reason for span in result.dropped if span.doc == 0}
     assert "echo" not in {span.reason for span in result.dropped if span.doc == 1}
+
+
+def hold_back(text: str, question: str = QUESTION) -> tuple[int, int]:
+    """Return the number of parts that are held back, and of all parts."""
+    own = split([Document(text), HONEST], CompressionOptions(rate=0.1), count_words)
+    shares = lower_parts(question, own, np.linspace(0.0, 1.0, len(own.units)))
+    held = shares == HELD_BACK
+    parts = [at for at, unit in enumerate(own.units) if unit.doc == 0 and unit.is_content]
+    assert (shares[[at for at, unit in enumerate(own.units) if unit.doc == 1]] == 1.0).all()
+    assert held.any() or (shares == 1.0).all()
+    return int(held[parts].sum()), len(parts)
+
+
+@pytest.mark.parametrize("kind", sorted(STRUCTURES.keys() - {"log", "long records", "quoted lines"}))
+@pytest.mark.parametrize(("texts", "different"), [([QUESTION], 1), (ECHOES, 3)])
+def test_only_parts_that_say_something_else_compete(kind: str, texts: Sequence[str], different: int) -> None:
+    held, parts = hold_back(STRUCTURES[kind]([*texts, *texts, *texts, *texts] * 8))
+    assert parts - held == different
+
+
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        pytest.param(QUESTION, '"{name}: {question}"', id="rows that name something else"),
+        pytest.param(
+            QUESTION, '{{"took": {number}, "query": "{question}"}}', id="rows with a measured number"
+        ),
+        pytest.param(QUESTION, '"Row {n} of the parish book names barley."', id="rows of other words"),
+        pytest.param("Wetherlow church organ", '"{question}"', id="a question of few words"),
+    ],
+)
+def test_rows_that_say_more_than_the_question_all_compete(question: str, row: str) -> None:
+    rows = [
+        row.format(name=chr(97 + n) * 6, number=n * 7919 % 1000, n=n, question=question) for n in range(26)
+    ]
+    held, parts = hold_back("[\n" + ",\n".join(rows) + "\n]", question)
+    assert held == 0
+    assert parts >= len(rows)
+
+
+def test_honest_sentence_survives_an_array_that_echoes_the_question() -> None:
+    result = compressor.compress(
+        QUESTION, [STRUCTURES["array of strings"]([QUESTION] * 30), HONEST], rate=0.1
+    )
+    assert "Bede Carrow" in result.text
+    assert "echo" in {span.reason for span in result.dropped if span.doc == 0}

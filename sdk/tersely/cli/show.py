@@ -119,7 +119,11 @@ def print_warnings(result: Compression, where: str = "") -> int:
     if result.status == "abstained":
         print_error(f"{where}abstained: {result.reason}", OK)
     elif result.calibrated is False and (result.recall_met is not None or result.refused is not None):
-        print_error(f"{where}the request is unlike those of the calibration, so nothing is promised", OK)
+        if result.distance is not None and result.distance <= 1.0:
+            why = "the documents are like sections of manuals, so abstain promises nothing"
+        else:
+            why = "the request is unlike those of the calibration, so nothing is promised"
+        print_error(f"{where}{why}", OK)
     elif result.recall_met is False:
         print_error(f"{where}the limit leaves out sentences that the recall needs", OK)
     if result.best_fits is False:

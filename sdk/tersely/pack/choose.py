@@ -18,6 +18,7 @@ from tersely.pack.fill import Candidate, fill_level, fit, priority, sort_by_prio
 from tersely.pack.render import Rendered, Renderer
 from tersely.score.protocol import Scored, Scores
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
+from tersely.units import Unit
 
 MARK_TOKENS = 8
 """Approximate tokens of a mark."""
@@ -28,6 +29,9 @@ _CONTEXT = 4
 _HEADS = 0.5
 """The price of a part of an opened block includes this share of its heads' tokens, because other parts may
 need the same heads."""
+
+_RECORDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml"})
+"""Kinds of units that are not said twice if they are the same."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
@@ -161,11 +165,26 @@ def _find_candidates(
                     doc,
                     priority(packing_scores[position], price / cost_of_a_token, length_price),
                     cost,
-                    None if unit.atomic else comparable_words(text[unit.start : unit.end]),
+                    _find_words(unit, text[unit.start : unit.end]),
                     tuple((need, split.units[need].cost) for need in sorted(needs - {position})),
                 )
             )
     return candidates
+
+
+def _find_words(unit: Unit, text: str) -> tuple[str, ...] | None:
+    """Return what makes a unit a repetition; None if it may be repeated.
+
+    A record repeats another one of its series if it has the same text and the same heads. Statements of code
+    and lines of a diff may be repeated.
+    """
+    if not unit.atomic:
+        return comparable_words(text)
+    if unit.series is None or unit.kind not in _RECORDS:
+        return None
+    if len(text.split()) < _FEWEST and len(text) < _SHORTEST:
+        return None
+    return (f"{id(unit.series)} {unit.needs}", text.rstrip(","))
 
 
 def _find_context(split: Split, position: int, room: int) -> set[int]:

@@ -30,8 +30,8 @@ class Candidate:
     cost: int
     """Cost of the unit alone, in tokens or code points."""
     words: tuple[str, ...] | None = None
-    """Its words, to find repetitions. None for a short sentence, and for lines and blocks, in which every
-    sign counts."""
+    """Its words or its record, to find repetitions. None for a short sentence, and for all other structure,
+    in which every sign counts."""
     needs: tuple[tuple[int, int], ...] = ()
     """(position, cost) of each unit that must be kept with it."""
 

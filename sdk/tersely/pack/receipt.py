@@ -148,13 +148,15 @@ def _reason_dropped(
         return "echo"
     if _is_below_threshold(at, scored):
         return "threshold"
+    if at in selection.duplicates:
+        return "duplicate"
     if truncated:
         return "truncated"
     if at not in selection.candidates:
         if selection.has_level:
             return "level"
         return "budget" if scored.threshold is None else "threshold"  # a head without a body
-    return "duplicate" if at in selection.duplicates else "budget"
+    return "budget"
 
 
 def _is_below_threshold(at: int, scored: Scored) -> bool:

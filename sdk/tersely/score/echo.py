@@ -3,11 +3,17 @@
 A sentence of an honest text rarely contains nearly every word of a question; of 984 held-out training
 questions none had a document with two sentences that do. If they are half of a document, only its best
 sentence competes with other documents (training/LOG.md).
+
+In a log or a table every row may contain what is asked for, and the rest of the row is the answer. So only
+those parts of structure that say the same apart from the question's words are echoes of each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +21,10 @@ from numpy.typing import NDArray
 from tersely.score.features import EXACT_FEATURES, Matches
 from tersely.score.matching import Floats
 from tersely.score.protocol import ScoredInput
-from tersely.score.words import split_terms
+from tersely.score.structure import contains_term, find_terms
+from tersely.score.words import FILLER_WORDS, split_terms
+from tersely.split.documents import Split
+from tersely.units import Unit
 
 ECHO = 0.9
 """Share of the weight of the question's terms that an echo contains."""
@@ -24,10 +33,18 @@ FEWEST_ECHOES = 3
 FEWEST_TERMS = 5
 """Every sentence of a document may well contain all terms of a shorter question."""
 
+FEWEST_NAMED = 3
+"""Words of a question that parts of structure must contain, without "who", "the" and the like."""
+
 HELD_BACK = 0.01
 """Share of a score that remains when it is held back."""
 
 _COVERAGE = EXACT_FEATURES.index("coverage")
+
+_COUNTER = 0.9
+"""Share of steps at which a column of numbers ascends if it only counts or tells the time."""
+_NUMBER = re.compile(r"\d+(?:[.,:/t-]\d+)*")
+_DIGITS = re.compile(r"\d+")
 
 
 def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
@@ -66,3 +83,128 @@ def _find(is_echo: NDArray[np.bool_], logits: Floats, documents: Sequence[Scored
             held[own] = True
             held[own[np.argmax(logits[own])]] = False
     return held
+
+
+def lower_parts(query: str, split: Split, scores: Floats) -> Floats:
+    """Return the share of its score that each unit keeps: HELD_BACK for parts that echo the question.
+
+    Of the parts that say the same, the best one is not held back. If they are few, the second best of these
+    keeps a half, the next one a third, and so on. A block echoes the question if parts that contain its words
+    are at least three and half of its text. Events are left out: they are expected to repeat, and `structure`
+    lowers those that do.
+    """
+    shares = np.ones(len(split.units))
+    terms = [term for term in find_terms(query) if " " not in term]
+    if len(set(split_terms(query))) < FEWEST_TERMS or len(terms) < FEWEST_NAMED:
+        return shares
+    for block in _list_blocks(split.units):
+        echoes = _find_echoes(terms, [split.units[at] for at in block], split)
+        if len(echoes) < FEWEST_ECHOES:
+            continue
+        alike: dict[frozenset[str], list[int]] = {}
+        records = _find_records(echoes, [split.units[at] for at in block], split)
+        for at, rest in zip(echoes, _list_rests(query, records), strict=True):
+            alike.setdefault(rest, []).append(block[at])
+        best = sorted(
+            (max(own, key=lambda at: scores[at]) for own in alike.values()), key=lambda at: -scores[at]
+        )
+        shares[[block[at] for at in echoes]] = HELD_BACK
+        shares[best] = 1.0 / np.arange(1, len(best) + 1) if 2 * len(best) <= len(echoes) else 1.0
+    return shares
+
+
+def _list_blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
+    """Yield the positions of the parts of each block: of one opened block, one series, or one list."""
+    block: list[int] = []
+    last: Unit | None = None
+    for at, unit in enumerate(units):
+        if not (unit.atomic and unit.is_content) or (unit.series is not None and unit.series.flows):
+            continue
+        if last is not None and not _belongs(unit, last):
+            yield block
+            block = []
+        block.append(at)
+        last = unit
+    if block:
+        yield block
+
+
+def _belongs(unit: Unit, last: Unit) -> bool:
+    """Whether a part is in the same block as the part before it."""
+    return unit.doc == last.doc and (unit.parent == last.parent or unit.series is last.series)
+
+
+def _find_echoes(terms: Sequence[str], block: Sequence[Unit], split: Split) -> dict[int, str]:
+    """Return the texts of the parts that contain the terms, by their index in the block.
+
+    It is empty if they are less than half of the block's text.
+    """
+    echoes: dict[int, str] = {}
+    room = sum(unit.end - unit.start for unit in block) / 2
+    for at, unit in enumerate(block):
+        text = split.text(unit).lower()
+        if _covers(terms, text):
+            echoes[at] = text
+            continue
+        room -= unit.end - unit.start
+        if room < 0:
+            return {}
+    return echoes
+
+
+def _find_records(echoes: Mapping[int, str], block: Sequence[Unit], split: Split) -> list[str]:
+    """Return the text of each echo, with the other parts of its record if this is divided too."""
+    counts = Counter(id(block[at].series) for at in echoes)
+    others: dict[int, list[str]] = {}
+    for at, unit in enumerate(block):
+        if at not in echoes and counts[id(unit.series)] == 1:
+            others.setdefault(id(unit.series), []).append(split.text(unit).lower())
+    return ["\n".join([text, *others.get(id(block[at].series), ())]) for at, text in echoes.items()]
+
+
+def _covers(terms: Sequence[str], text: str) -> bool:
+    most_missing = (1.0 - ECHO) * len(terms) + 1e-9
+    missing = 0
+    for term in terms:
+        # Most parts lack the first terms, and looking for a substring is fast.
+        if term not in text or not contains_term(term, text):
+            missing += 1
+            if missing > most_missing:
+                return False
+    return True
+
+
+def _list_rests(query: str, texts: Sequence[str]) -> list[frozenset[str]]:
+    """Return the words that each text adds to the question and to what half of the texts contain.
+
+    Words that say nothing are left out, and numbers that only count the texts or tell the time.
+    """
+    asked = tuple(find_terms(query))
+    words = [
+        {
+            word
+            for word in split_terms(_NUMBER.sub(" ", text))
+            if not word.startswith(asked) and not FILLER_WORDS.fullmatch(word)
+        }
+        for text in texts
+    ]
+    common = {
+        word for word, count in Counter(w for own in words for w in own).items() if 2 * count >= len(texts)
+    }
+    numbers = [_NUMBER.findall(text) for text in texts]
+    for column in range(min(map(len, numbers))):
+        values = [[_sort_key(digits) for digits in _DIGITS.findall(own[column])] for own in numbers]
+        ascending = sum(a < b for a, b in pairwise(values))
+        if ascending >= _COUNTER * (len(values) - 1):
+            for own in numbers:
+                own[column] = ""
+    return [
+        frozenset((own - common).union(filter(None, numbered)))
+        for own, numbered in zip(words, numbers, strict=True)
+    ]
+
+
+def _sort_key(digits: str) -> tuple[int, str]:
+    """Return a key that sorts like the number, however long it is."""
+    significant = digits.lstrip("0")
+    return len(significant), significant

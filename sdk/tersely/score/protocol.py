@@ -29,11 +29,18 @@ class Judgement:
     """Probability that the documents answer the query; None if the model cannot say."""
     distance: float | None
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
+    is_hard: bool = False
+    """Whether the request is of a kind for which `answerable` is too uncertain for a promise."""
 
     @property
     def is_calibrated(self) -> bool:
         """Whether the request resembles those of the calibration."""
         return self.distance is not None and self.distance <= 1.0
+
+    @property
+    def can_abstain(self) -> bool:
+        """Whether a promise of `abstain` holds for the request."""
+        return self.is_calibrated and not self.is_hard
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,21 @@ def _score(
         raise ValueError("the model gave scores that are not numbers")
     if structure is not None:
         scores = structure.merge(scores, to_read)
+    if any(unit.atomic for unit in split.units):
+        scores = _hold_back_parts(query, split, scores)
     return scores if relevance is None else replace(scores, relevance=relevance)
+
+
+def _hold_back_parts(query: str, split: Split, scores: Scores) -> Scores:
+    """Return the scores with those of parts lowered that only echo the question."""
+    from tersely.score.echo import HELD_BACK, lower_parts
+
+    shares = lower_parts(query, split, scores.packing)
+    return replace(
+        scores,
+        packing=np.where(scores.held_back, 1.0, shares) * scores.packing,
+        held_back=scores.held_back | (shares <= HELD_BACK),
+    )
 
 
 def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:

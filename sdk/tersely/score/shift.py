@@ -89,10 +89,15 @@ class Reference:
     """(features, features) matrix after which features of one set have variance 1 and no correlation."""
     bound: float
 
+    def find_nearest(self, features: Floats) -> tuple[int, float]:
+        """Return the number of the nearest centre, and its distance in units of the bound."""
+        away = (features - self.centres) @ self.whitening
+        squares = (away**2).sum(axis=1)
+        return int(squares.argmin()), float(np.sqrt(squares.min()) / self.bound)
+
     def distance(self, features: Floats) -> float:
         """Return the distance from the nearest centre, in units of the bound."""
-        away = (features - self.centres) @ self.whitening
-        return float(np.sqrt((away**2).sum(axis=1).min()) / self.bound)
+        return self.find_nearest(features)[1]
 
     def widen(self, distances: Sequence[float]) -> Reference:
         """Return the reference with a bound that the share `INSIDE` of these distances does not exceed."""

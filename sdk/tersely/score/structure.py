@@ -166,6 +166,11 @@ def find_terms(query: str) -> list[str]:
     return [term for term in dict.fromkeys(terms) if term][:_MOST_TERMS]
 
 
+def contains_term(term: str, text: str) -> bool:
+    """Whether a text in lower case contains a term, as a whole number or as the beginning of a word."""
+    return any(True for _ in _occurrences(term, text))
+
+
 def match(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
     """Return how well each part matches the question, in [0, 1], shape (parts,).
 
