@@ -16,15 +16,26 @@ def precision(device: str) -> str:
     return "bf16" if bf16_is_fast(device) else "no"
 
 
-def keep_freed_memory() -> None:
+LARGE_BLOCK = 2**25
+"""Bytes. glibc takes no higher limit."""
+
+
+def keep_freed_memory(*, large: bool = True) -> None:
     """Tell glibc to reuse freed memory instead of returning it: page faults cost a CPU run a third of its
-    speed."""
+    speed.
+
+    large: whether also blocks of `LARGE_BLOCK` bytes and more are kept. If their sizes differ from batch to
+        batch, as those of a language model do, kept ones leave holes that nothing else fits into.
+    """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         if hasattr(libc, "mallopt"):
-            m_trim_threshold, m_mmap_max = -1, -4
-            libc.mallopt(m_mmap_max, 0)
+            m_trim_threshold, m_mmap_threshold, m_mmap_max = -1, -3, -4
             libc.mallopt(m_trim_threshold, 2**31 - 1)
+            if large:
+                libc.mallopt(m_mmap_max, 0)
+            else:
+                libc.mallopt(m_mmap_threshold, LARGE_BLOCK)
 
 
 def adamw(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:

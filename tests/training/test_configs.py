@@ -38,8 +38,9 @@ def test_summarizer_and_agent_configurations_parse() -> None:
     # Stage 2 starts from the adapter of stage 1.
     assert read_settings(RelevanceSettings, FOLDER / "relevance_smollm2.toml").adapter == settings.adapter
     assert read_settings(TeacherSettings, FOLDER / "summarizer_teacher.toml").teacher.aspects
-    agent = read_settings(Agent, FOLDER / "agent_smollm2.toml")
-    assert {*agent.data.passages, "traj_fireact"} <= set(SOURCES)
+    for name in ("agent_smollm2", "agent_qwen"):
+        agent = read_settings(Agent, FOLDER / f"{name}.toml")
+        assert {*agent.data.passages, *agent.data.questions, "traj_fireact"} <= set(SOURCES)
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def train(
 
 def open_model(adapter: Adapter, seed: int, base: Path | None) -> tuple[Any, Any]:
     """Load a causal model in training mode, with a new adapter unless its rank is 0, and its tokenizer."""
-    keep_freed_memory()
+    keep_freed_memory(large=False)
     torch.manual_seed(seed)
     model, tokenizer = load_causal(base, trains_all=not adapter.rank)
     model = add_adapter(model, adapter) if adapter.rank else model
