@@ -23,6 +23,7 @@ CLAIMS: Mapping[str, Claim] = {
     claim.name: claim
     for claim in (
         effcomp.RQ4,
+        effcomp.TABLE3,
         effcomp_appendix.D8,
         effcomp_appendix.D10,
         effcomp_appendix.D11,

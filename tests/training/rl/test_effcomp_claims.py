@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,19 @@ def test_reader_needs_only_both_hops(seed: str, lost: int, others: bool) -> None
     assert read(question, kept) == question.answers[0]
     kept[lost] = False
     assert read(question, kept) == ("" if hops[lost] else question.answers[0])
+
+
+def test_question_of_one_hop_needs_only_the_crossing() -> None:
+    (question,) = make_questions(1, "a", hops=1)
+    (pair,) = make_questions(1, "a")
+    assert [d.text for d in question.documents] == [d.text for d in pair.documents]
+    documents = [d for d in question.documents if d.gold]
+    (hop,) = [d.text[a:b] for d in documents for (a, b), y in zip(d.units, d.labels, strict=True) if y]
+    river, town = hop.split()[1], hop.split()[3]
+    assert (question.question, question.answers) == (f"which river crosses {town} ?", [river])
+    hops = [bool(y) for d in question.documents for y in d.labels]
+    assert read(question, hops) == river
+    assert read(question, [not hop for hop in hops]) == ""
 
 
 def test_string_labels_mark_the_second_hop_and_idle_sentences() -> None:
@@ -87,6 +101,20 @@ def test_measures_match_values_worked_by_hand() -> None:
     assert effcomp.measure_retention(rows, threshold) == 3 / 4
 
 
+def test_accuracy_is_of_what_scores_above_one_half() -> None:
+    rows: list[Scored] = []
+    for question, height in zip(make_questions(2, "accuracy", hops=1), (0.51, 0.49), strict=True):
+        offsets = [0, *accumulate(len(d.units) for d in question.documents)]
+        size, documents = offsets[-1], len(question.documents)
+        costs, titles = torch.ones(size), torch.zeros(documents)
+        observation = Observation(question, (), torch.tensor([]), tuple(offsets), costs, titles, size, 1)
+        hops = [float(y) for d in question.documents for y in d.labels]
+        rows.append(Scored(observation, height * torch.tensor(hops)))
+    # The hop of the first question is kept, that of the second is not.
+    assert effcomp.measure_accuracy(rows) == 0.5
+    assert effcomp.measure_rate(rows, 0.5) == pytest.approx((1 / 21 + 0) / 2)
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"TRAIN": 8, "VALIDATION": 4, "TEST": 4}.items():
@@ -100,12 +128,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     "claim",
-    [effcomp.RQ4, effcomp_appendix.D8, effcomp_appendix.D10, effcomp_appendix.D11],
+    [effcomp.RQ4, effcomp.TABLE3, effcomp_appendix.D8, effcomp_appendix.D10, effcomp_appendix.D11],
     ids=lambda claim: claim.name,
 )
 def test_claims_measure_what_they_predict(claim: Claim, tmp_path: Path) -> None:
     rows = [claim.run(arm, 1, tmp_path / f"arm-{number}") for number, arm in enumerate(claim.arms)]
     wanted = {claim.initial, *(p.metric for p in claim.predictions)}
     assert all(wanted <= set(row) and None not in row.values() for row in rows)
-    # The arms start from the same weights, except for the one without Phase I.
-    assert len({row[claim.initial] for row in rows}) == (2 if claim is effcomp_appendix.D10 else 1)
+    # The arms start from the same weights, except for the one without Phase I, and where two Phases I differ.
+    starts = 2 if claim in (effcomp_appendix.D10, effcomp.TABLE3) else 1
+    assert len({row[claim.initial] for row in rows}) == starts

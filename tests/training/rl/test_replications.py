@@ -58,6 +58,18 @@ def test_p_by_hand() -> None:
     assert found.p == 0.75
 
 
+def test_allowance_lets_a_small_loss_pass() -> None:
+    # A loss of 0.02 in each seed: with an allowance of 0.03 the difference is 0.01.
+    rows = make_rows([0.48] * 10, HALF)
+    allowed = replace(PREDICTION, margin=0.0, allowance=0.03)
+    found = compare(allowed, rows)
+    assert found is not None
+    assert found.difference.value == pytest.approx(0.01)
+    assert judge(allowed, rows) == "replicated"
+    assert judge(replace(allowed, allowance=0.01), rows) == "reversed"
+    assert allowed.describe() == "`reward` + 0.03: new above old by at least 0"
+
+
 def test_compares_deviations_over_seeds() -> None:
     prediction = Prediction("reward", "new", "old", margin=0.1, statistic="deviation")
     rows = make_rows([0.1, 0.5, 0.9, 0.1, 0.9] * 2, [0.5, 0.51, 0.49, 0.5, 0.5] * 2)

@@ -28,6 +28,7 @@ class Prediction:
     statistic: "mean" compares the means over seeds; "deviation" compares the sample deviations over seeds.
     missing: value of a run that had nothing to measure, because no rollout did what the metric is about. None
         if that cannot happen. No seed is left out.
+    allowance: added to the higher arm's value, so that a prediction can say that a loss stays below it.
     controls: pairs of arms without the mechanism, such as a flawless expert or a policy without reinforcement
         learning. If one pair differs as predicted, too, the difference is built in.
     initial: the metric before reinforcement learning, as a further control: the same two arms are compared by
@@ -44,9 +45,12 @@ class Prediction:
     missing: float | None = None
     controls: Sequence[tuple[str, str]] = ()
     initial: str = ""
+    allowance: float = 0.0
 
     def describe(self) -> str:
         what = f"`{self.metric}`" if self.statistic == "mean" else f"deviation of `{self.metric}` over seeds"
+        if self.allowance:
+            what += f" + {self.allowance:g}"
         return f"{what}: {self.higher} above {self.lower} by at least {self.margin:g}"
 
     def list_controls(self) -> list[Prediction]:
@@ -104,9 +108,9 @@ def compare(prediction: Prediction, rows: Sequence[Row]) -> Comparison | None:
 
     Returns None if fewer than two seeds ran both arms, or if a run has no value for the metric.
     """
-    values = [_read_values(prediction, arm, rows) for arm in (prediction.higher, prediction.lower)]
-    seeds = sorted(values[0].keys() & values[1].keys())
-    pairs = np.array([[own[seed] for own in values] for seed in seeds], dtype=float)
+    higher, lower = (_read_values(prediction, arm, rows) for arm in (prediction.higher, prediction.lower))
+    seeds = sorted(higher.keys() & lower.keys())
+    pairs = np.array([[higher[s] + prediction.allowance, lower[s]] for s in seeds], dtype=float)
     if len(seeds) < 2 or np.isnan(pairs).any():
         return None
     generator = np.random.default_rng(0)

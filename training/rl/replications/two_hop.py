@@ -1,5 +1,5 @@
-"""Generated two-hop questions, a reader that needs both hops, and a small encoder, to test EFFCOMP's claims
-about Phase II.
+"""Generated questions of two hops or one, a reader that needs every hop, and a small encoder, to test
+EFFCOMP's claims about Phase II.
 
     Which river crosses the town where Kakara was born?
     first hop    kakara was born in loluton near the mimigue .
@@ -9,6 +9,8 @@ about Phase II.
 String-match labels (EFFCOMP, section 3.1) mark the second hop and the idle sentences about the answer. They
 mark the first hop only if its river happens to be the answer, in a share CHANCE of the questions. So a policy
 of Phase I is uncertain about first hops, and sampling finds them now and then.
+
+A question of one hop has such documents, too, but names the town: "Which river crosses Loluton?"
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -24,6 +27,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from benchmarks.shared.readers import Prompt
 from training.selector_model.groups import Group, GroupDocument
 
+Hops = Literal[1, 2]
 SOURCE = "two_hop"
 PEOPLE = 3
 """Persons of a question; it asks about the first. There is one more town, in which none of them was born."""
@@ -41,17 +45,18 @@ _OTHER_WORDS = (
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]")
 
 _QUESTION = re.compile(r"where (\w+) was born")
+_SINGLE_QUESTION = re.compile(r"crosses (\w+) \?")
 _BORN = re.compile(r"(\w+) was born in (\w+) near")
 _CROSSES = re.compile(r"the (\w+) crosses (\w+)")
 
 
-def make_questions(count: int, seed: str) -> list[Group]:
-    """Make `count` questions with documents, the same for the same seed. The labels mark the two hops."""
+def make_questions(count: int, seed: str, hops: Hops = 2) -> list[Group]:
+    """Make `count` questions with documents, the same for the same seed. The labels mark the hops."""
     rng = random.Random(seed)
-    return [_make_question(str(number), rng) for number in range(count)]
+    return [_make_question(str(number), rng, hops) for number in range(count)]
 
 
-def _make_question(number: str, rng: random.Random) -> Group:
+def _make_question(number: str, rng: random.Random, hops: Hops) -> Group:
     people = rng.sample(PERSONS, PEOPLE)
     towns = rng.sample(TOWNS, PEOPLE + 1)
     rivers = rng.sample(RIVERS, 2 * PEOPLE + 1)
@@ -64,7 +69,7 @@ def _make_question(number: str, rng: random.Random) -> Group:
                 f"{person} studied in {rng.choice([t for t in towns if t != towns[i]])} .",
                 f"{person} lives in {rng.choice(TOWNS)} .",
             ],
-            is_hop=not i,
+            is_hop=hops == 2 and not i,
         )
         for i, person in enumerate(people)
     ]
@@ -79,7 +84,8 @@ def _make_question(number: str, rng: random.Random) -> Group:
         for river in rivers[:2]
     ]
     rng.shuffle(documents)
-    question = f"which river crosses the town where {people[0]} was born ?"
+    place = f"the town where {people[0]} was born" if hops == 2 else towns[0]
+    question = f"which river crosses {place} ?"
     return Group(number, SOURCE, question, [answer], documents)
 
 
@@ -94,7 +100,7 @@ def _make_document(sentences: Sequence[str], *, is_hop: bool) -> GroupDocument:
 
 
 class TwoHopReader:
-    """A reader that follows the two hops through a context, and does not answer if one is missing."""
+    """A reader that follows the hops through a context, and does not answer if one is missing."""
 
     name = "two hops"
     trained_on: frozenset[str] = frozenset()
@@ -105,8 +111,8 @@ class TwoHopReader:
 
 
 def _follow(prompt: Prompt) -> str:
-    (person,) = _QUESTION.findall(prompt.question)
-    town = dict(_BORN.findall(prompt.context)).get(person)
+    (name,) = _QUESTION.findall(prompt.question) or _SINGLE_QUESTION.findall(prompt.question)
+    town = dict(_BORN.findall(prompt.context)).get(name) if name in PERSONS else name
     rivers = {crossed: river for river, crossed in _CROSSES.findall(prompt.context)}
     return rivers.get(town, "")
 
