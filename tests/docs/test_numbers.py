@@ -58,7 +58,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: tuple(map(questions, (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN))),
         ),
         (
-            "On sections of manuals only {:.0f} do, and {:.0f} of 100 unanswerable ones",
+            "On sections of manuals, only {:.0f} of 100 answerable questions get one, and {:.0f} of 100 "
+            "unanswerable ones get one too",
             lambda: (
                 percent(promise(PACKAGES, "let through")),
                 100 - percent(promise(PACKAGES, "refused")),

@@ -173,7 +173,7 @@ def _find_candidates(
 
 
 def _find_words(unit: Unit, text: str) -> tuple[str, ...] | None:
-    """Return what makes a unit a repetition; None if it may be repeated.
+    """Return a key that is the same for units that repeat each other; None if the unit may be repeated.
 
     A record repeats another one of its series if it has the same text and the same heads. Statements of code
     and lines of a diff may be repeated.
@@ -206,7 +206,7 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
 
 def _find_sentence_before(split: Split, position: int) -> int | None:
-    """Return the sentence before the one at `position` if that opens with a reference to it, else None."""
+    """If the sentence at `position` opens with a reference such as "It", return the one before, else None."""
     unit = split.units[position]
     text = split.documents[unit.doc].text
     if unit.kind not in ("sentence", "html") or not _REFERENCE.match(text, unit.start):
@@ -224,7 +224,10 @@ def _find_sentence_before(split: Split, position: int) -> int | None:
 def _find_above(
     candidates: Sequence[Candidate], scores: Sequence[float], threshold: float
 ) -> list[Candidate]:
-    """Return the candidates that reach the threshold, and the best one under a head that reaches it alone."""
+    """Return the candidates that reach the threshold.
+
+    If a head reaches it, but none of the candidates under the head does, the best of these is added.
+    """
     above = [c for c in candidates if scores[c.position] >= threshold]
     heads = {need for c in candidates for need, _ in c.needs if scores[need] >= threshold}
     heads -= {at for c in above for at in c.positions}

@@ -149,8 +149,9 @@ def _is_prose(unit: Unit) -> bool:
 
 
 def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:
-    """Return the mark in front of the first kept unit of a document; "" if its block's start is kept.
+    """Return the mark in front of the first kept unit of a document; "" for none.
 
+    A mark is needed if the unit is a piece of a unit that was cut, and the pieces before it are missing.
     `everywhere`: whether a mark is added if anything at all is missing before the unit.
     """
     if _is_cut_before(units, first):

@@ -39,9 +39,9 @@ class RenderedDocument(NamedTuple):
 
     text: str
     citations: tuple[Citation, ...]
-    """The source of each part of `text`, in order. Its document has the index 0."""
+    """The source of each part of `text`, in order. `doc` is 0 until the documents are joined."""
     marks: tuple[Mark, ...]
-    """Each mark in `text`. Its document has the index 0."""
+    """Each mark in `text`. `doc` is 0 until the documents are joined."""
 
 
 class Rendered(NamedTuple):

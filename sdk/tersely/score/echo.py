@@ -4,8 +4,8 @@ A sentence of an honest text rarely contains nearly every word of a question; of
 questions none had a document with two sentences that do. If they are half of a document, only its best
 sentence competes with other documents (training/LOG.md).
 
-In a log or a table every row may contain what is asked for, and the rest of the row is the answer. So only
-those parts of structure that say the same apart from the question's words are echoes of each other.
+In a log or a table every row may contain what is asked for, and the rest of the row is the answer. So parts
+of structure are echoes of each other only if, without the question's words, they say the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ FEWEST_TERMS = 5
 """Every sentence of a document may well contain all terms of a shorter question."""
 
 FEWEST_NAMED = 3
-"""Words of a question that parts of structure must contain, without "who", "the" and the like."""
+"""Parts of structure are held back only if the question has at least this many words, without "who", "the"
+and the like."""
 
 HELD_BACK = 0.01
 """Share of a score that remains when it is held back."""
@@ -42,7 +43,7 @@ HELD_BACK = 0.01
 _COVERAGE = EXACT_FEATURES.index("coverage")
 
 _COUNTER = 0.9
-"""Share of steps at which a column of numbers ascends if it only counts or tells the time."""
+"""A column of numbers only counts or tells the time if it ascends at this share of its steps or more."""
 _NUMBER = re.compile(r"\d+(?:[.,:/t-]\d+)*")
 _DIGITS = re.compile(r"\d+")
 
@@ -50,8 +51,8 @@ _DIGITS = re.compile(r"\d+")
 def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
     """Return which sentences belong to a document that echoes the question, except its best one.
 
-    A document echoes the question if echoes are at least three and half of its sentences. Structure does not
-    count: every line of a log may contain what is asked for.
+    A document echoes the question if at least three of its sentences are echoes, and these are at least half
+    of its units. A part of structure is no echo: every line of a log may contain what is asked for.
     """
     if len(m.terms) < FEWEST_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
@@ -88,10 +89,11 @@ def _find(is_echo: NDArray[np.bool_], logits: Floats, documents: Sequence[Scored
 def lower_parts(query: str, split: Split, scores: Floats) -> Floats:
     """Return the share of its score that each unit keeps: HELD_BACK for parts that echo the question.
 
-    Of the parts that say the same, the best one is not held back. If they are few, the second best of these
-    keeps a half, the next one a third, and so on. A block echoes the question if parts that contain its words
-    are at least three and half of its text. Events are left out: they are expected to repeat, and `structure`
-    lowers those that do.
+    A block echoes the question if at least three of its parts contain nearly all words of the question, and
+    these parts are at least half of the block's text. Of the parts that say the same, the best one is not
+    held back. If at most half of the echoes are such best ones, these are lowered too: the second best of
+    them keeps a half, the third best a third, and so on. Events are left out: they are expected to repeat,
+    and `structure` lowers those that do.
     """
     shares = np.ones(len(split.units))
     terms = [term for term in find_terms(query) if " " not in term]
@@ -153,7 +155,11 @@ def _find_echoes(terms: Sequence[str], block: Sequence[Unit], split: Split) -> d
 
 
 def _find_records(echoes: Mapping[int, str], block: Sequence[Unit], split: Split) -> list[str]:
-    """Return the text of each echo, with the other parts of its record if this is divided too."""
+    """Return the text of each echo.
+
+    If it is the only echo in its series, the series is a record that was divided, and the text of its other
+    parts is added.
+    """
     counts = Counter(id(block[at].series) for at in echoes)
     others: dict[int, list[str]] = {}
     for at, unit in enumerate(block):
@@ -175,9 +181,10 @@ def _covers(terms: Sequence[str], text: str) -> bool:
 
 
 def _list_rests(query: str, texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return the words that each text adds to the question and to what half of the texts contain.
+    """Return what each text says besides the question: its words and numbers, with these exceptions.
 
-    Words that say nothing are left out, and numbers that only count the texts or tell the time.
+    Words of the question, words in at least half of the texts, and words that say nothing are left out. So
+    are numbers that only count the texts or tell the time.
     """
     asked = tuple(find_terms(query))
     words = [

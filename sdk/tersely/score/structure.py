@@ -27,8 +27,9 @@ READ = 40_000
 """Largest number of code points of structure that the model reads in all documents together: about 10,000
 tokens."""
 READ_BESIDE = 1_000
-"""The same limit if some parts, together with their heads, contain all words of the question, and these parts
-have at most this many code points."""
+"""A smaller limit, for questions whose answer the exact matches have probably found. It replaces READ if some
+parts, together with their heads, contain all words of the question, and the sizes of these parts add up to at
+most this many code points."""
 _CERTAIN = 0.9
 """Lowest score of a part that, together with its heads, contains all words of the question."""
 
@@ -289,7 +290,7 @@ def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
 
 
 def _spread(count: int) -> Floats:
-    """Return the ranks 0..count-1 in an order that spreads any first few evenly (golden ratio sequence)."""
+    """Return a rank for each row. The n rows of lowest rank are spread evenly, for any n (golden ratio)."""
     golden = (np.arange(count) * 0.6180339887498949) % 1.0
     return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
 

@@ -34,8 +34,8 @@ _LONG_CLAUSE = 120
 _DEEPEST = 16
 """Largest depth of nested lines that is followed."""
 _MOST_HEADS = 64
-"""A block needs its heads and their heads. But if a head has more heads than this, the block does not need
-them. Otherwise, the last of many lines that each announce the next one would need all the others."""
+"""A block needs its heads, and what these need. But if a head needs more units than this, the block needs
+only the head. Without this limit, if each of many lines announced the next one, the last would need all."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _SIGNS = re.compile(r"[\W_]*|\s*[)\]}]\W*null\W*")
 """A line that says nothing, such as `}`, or `} -> null` of Terraform."""
@@ -171,7 +171,8 @@ class _Reader:
         state.condition = None
         while state.parents:
             ended = state.parents[-1]
-            is_past = run != ended.run and ended.indent == indent - 1  # a record in its run
+            # An inner record ends with its run. The indent of its head is 1 less than that of its line.
+            is_past = run != ended.run and ended.indent == indent - 1
             if ended.indent < indent and not (ended.is_option and (is_option or is_past)):
                 break
             state.parents.pop()

@@ -32,7 +32,7 @@ _MOST_STYLES = 5
 _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
-"""The branches of a tree before a leaf, or the gutter of an excerpt, with the number of its line."""
+"""What is left of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _TIME = re.compile(r"\s*[\[(]?\d")
 
@@ -86,7 +86,7 @@ class Head:
     line: str = ""
     """The first line of a heading."""
     begin: int = 0
-    """The first unit of the block around its body: `if` before `else`."""
+    """The first unit of its whole statement: of an `else`, the `if`; of most other heads, the head itself."""
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class State:
     condition: Head | None = None
     """The earlier line that the line being read continues, as `else` continues `if`."""
     step: Head | None = None
-    """The line that begins a step of a job, or one of several records, which lasts until the next one."""
+    """The line that begins a step of a job, or a record. It heads all lines down to the next such line."""
 
     def start_section(self) -> None:
         """Forget all heads but headings, BEGIN lines and the sender."""
@@ -227,8 +227,11 @@ def is_rule(block: Block, line: str) -> bool:
 
 
 class Depths:
-    """Depths of headings. A heading with a new kind of sign, under it or before it, is deeper than those with
-    earlier kinds."""
+    """Depths of headings.
+
+    Some headings are marked by signs: by a row of them below, or by a few before the text. A kind of sign
+    that occurs for the first time marks a deeper heading than the kinds that occurred earlier.
+    """
 
     def __init__(self) -> None:
         self._styles: list[str] = []
@@ -254,7 +257,8 @@ class Depths:
             return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():
-            is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS  # of a section
+            # The heading is inside a section if the first sign was one such as that of `--- a ---`.
+            is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS
             base = _SECTION if is_inside else _RULED
             return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
         if text[0].isalnum():

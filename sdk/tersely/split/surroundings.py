@@ -25,7 +25,8 @@ class Surroundings:
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {number: first_word(places[number]) for number in self._find_titles()}
         counts = Counter(word for word, _ in {(word, places[at].line) for at, word in titles.items()})
-        # Other lines between the entries of a log go on with the entry above them.
+        # Titles that begin alike count only if one of them starts a run or follows a heading. If none does,
+        # they are lines between the entries of a log, and each continues the entry above it.
         first = {
             word
             for at, word in titles.items()
@@ -45,8 +46,8 @@ class Surroundings:
     def is_inner_record(self, number: int, place: Place) -> bool:
         """Return whether an indented line begins a record, although the line below has the same indent.
 
-        A frame of a stack is such a line. So is a line with two spaces after its first word, as the first
-        line of its run has (`NAME  VERSION` in `npm audit`), if the line below it does not have them.
+        A frame of a stack is such a line. So is a line such as `NAME  VERSION` in `npm audit`: it and the
+        first line of its run have two spaces after the first word, and the line below it does not.
         """
         if FRAME.match(place.line):
             return True
