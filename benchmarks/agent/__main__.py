@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     parser = make_parser("benchmarks.agent", __doc__, "data", "threads", limit=200)
     parser.add_argument(
-        "--others", type=int, help="tasks of the other systems, the first ones (default: all)"
+        "--others", type=int, help="tasks of the other systems, the first ones; 0 for none (default: all)"
     )
     parser.add_argument("--agent", default=BUNDLED, help=f"artifact of the agent (default: {BUNDLED})")
     parser.add_argument("--base", type=Path, help="GGUF file of its base model (default: SmolLM2-135M)")
@@ -85,6 +85,8 @@ def measure(options: Options) -> Measured:
     rows: list[Row] = []
     for name, start in systems.items():
         asked = examples if name == OURS else examples[: options.others]
+        if not asked:
+            continue
         episodes = [(e, start(make_index(e)).run(e.question)) for e in track(asked, name)]
         rows.append(make_row(name, episodes))
     artifact = load_artifact(options.agent, kind="agent")

@@ -76,6 +76,10 @@ def reader(system: str, size: str) -> float:
     return percent(find("reading", "Answers", **where)["F1"])
 
 
+def trained(column: str) -> Any:
+    return find("agent", "Tasks", system="agent")[column]
+
+
 def tool(method: str, rate: str) -> float:
     return percent(find("tool_results", "All kinds together", method=method, rate=rate)["answered"])
 

@@ -33,6 +33,7 @@ from tests.docs.records import (
     support,
     survivors,
     tool,
+    trained,
 )
 
 STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
@@ -107,7 +108,24 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (percent(promise(PACKAGES, "evidence kept")),),
         ),
     ],
+    "docs/agents.md": [
+        (
+            "of 100 questions of HotpotQA with ten paragraphs each, {:.0f} % of its answers were right (95 % "
+            "interval {:.0f} to {:.0f}). It took {:.1f} turns, and in {:.0f} tasks it had no answer after "
+            "six turns.",
+            lambda: (
+                *(f(trained("right")) for f in (percent, low, high)),
+                trained("turns"),
+                100 - percent(trained("answered")),
+            ),
+        ),
+    ],
     "docs/results.md": [
+        (
+            "of 100 questions of HotpotQA with ten paragraphs each, {:.0f} % of the answers are right (95 % "
+            "interval {:.0f} to {:.0f})",
+            lambda: tuple(f(trained("right")) for f in (percent, low, high)),
+        ),
         (
             "`abstain=0.9` lets {:.0f} % of the answerable questions about packages through (95 % interval "
             "{:.0f} to {:.0f}) and {:.0f} % of those in German.",
