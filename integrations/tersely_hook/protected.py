@@ -64,7 +64,7 @@ def is_protected(tool: str, tool_input: Mapping[str, Any], cwd: str, request: st
 
 
 def call_prints_file(arguments: str, request: str) -> bool:
-    """Whether a call tells a shell to print a file that may be edited.
+    """Return whether a call tells a shell to print a file that may be edited.
 
     `arguments` are JSON, the JavaScript in which Codex calls its tools, or only the command.
     """
@@ -78,9 +78,13 @@ def call_prints_file(arguments: str, request: str) -> bool:
 
 
 def prints_file(command: str, request: str, depth: int = 0) -> bool:
-    """Whether a command of a shell prints a file that may be edited."""
+    """Return whether a command of a shell prints a file that may be edited."""
     words: list[str] = []
+    is_comment = False
     for token in (*_split(command), "\n"):
+        is_comment = "\n" not in token and (is_comment or token.startswith("#"))
+        if is_comment:
+            continue
         if token.strip("|;&()\n"):
             words.append(token)
             continue
@@ -98,7 +102,7 @@ def may_be_edited(path: str, request: str) -> bool:
 
 
 def _prints_file(words: Sequence[str], request: str, depth: int) -> bool:
-    """Whether one program, given by the words of its call, prints a file that may be edited."""
+    """Return whether one program, given by the words of its call, prints a file that may be edited."""
     at = next((at for at, word in enumerate(words) if word not in _PREFIXES and "=" not in word), 0)
     if "-exec" in words:
         at = words.index("-exec") + 1

@@ -180,14 +180,21 @@ def test_installed_files_are_shortened(path: str, shortener: TextShortener) -> N
 
 
 @pytest.mark.parametrize(
-    "command", ["cat app.py", "cd /x && sed -n 1,900p app.py", "head -n 900 'app.py' | nl", "cat *.py"]
+    "command",
+    [
+        "cat app.py",
+        "cd /x && sed -n 1,900p app.py",
+        "head -n 900 'app.py' | nl",
+        "cat *.py",
+        "cat app.log # log\ncat app.py",
+    ],
 )
 def test_commands_that_print_such_a_file_stay(command: str, shortener: TextShortener, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("pass")
     (tmp_path / "app.log").write_text("pass")
     payload = make_input("Bash", tool_input={"command": command}, cwd=str(tmp_path))
     assert ask(shortener, payload) == {}
-    payload["tool_input"]["command"] = "cat app.log"
+    payload["tool_input"]["command"] = "cat app.log # which worker failed, and why?"
     assert ask(shortener, payload) != {}
 
 
