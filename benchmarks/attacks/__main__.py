@@ -17,7 +17,15 @@ from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.peers.catalogue import BY_NAME, PEERS
 from benchmarks.peers.install import find_python
 from benchmarks.peers.process import PeerProcess, compress_to_rate, list_documents
-from benchmarks.quality.controls import CHARACTERS, MINILM_WHOLE, OURS, load_selector, make_controls
+from benchmarks.quality.controls import (
+    CHARACTERS,
+    MINILM,
+    MINILM_WHOLE,
+    OURS,
+    WORDS,
+    load_selector,
+    make_controls,
+)
 from benchmarks.quality.runner import list_spans
 from benchmarks.quality.slim import PACKAGE, SLIM, compress_to, count_rendered
 from benchmarks.shared.tasks import KeptSpan
@@ -70,7 +78,13 @@ def make_tables(rows: Sequence[Row]) -> list[Table]:
     attacks, structures = (tuple(r for r in rows if r["attack"] in kinds) for kinds in (ATTACKS, STRUCTURES))
     return [
         Table("Kept", COLUMNS, attacks, across="attack"),
-        Table("Kept beside a structure that echoes the question", COLUMNS, structures, across="system"),
+        Table(
+            "Kept beside a structure that echoes the question",
+            COLUMNS,
+            structures,
+            across="attack",
+            only={"system": (OURS, WORDS, MINILM, SLIM)},
+        ),
     ]
 
 
