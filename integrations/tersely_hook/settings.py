@@ -9,7 +9,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def install(agent: str) -> bool:
         raise InvalidInputError("The hook needs Unix sockets. Use `tersely proxy` on this system.")
     chosen = AGENTS[agent]
     command = hook_command()
-    text = _read(chosen) or chosen.start
+    text = _read(chosen.file(), chosen.event) or chosen.start
     commands = [_value(text, found) for found in _find_commands(text, chosen)]
     if commands == [command]:
         return False
@@ -118,7 +118,7 @@ def install(agent: str) -> bool:
 def uninstall(agent: str) -> bool:
     """Remove the hook from the agent's settings. Return False if it is not there."""
     chosen = AGENTS[agent]
-    text = _read(chosen)
+    text = _read(chosen.file(), chosen.event)
     if not text or not any(_find_commands(text, chosen)):
         return False
     _write(chosen.file(), _remove(text, chosen))
@@ -127,8 +127,9 @@ def uninstall(agent: str) -> bool:
 
 def find_command(agent: str) -> str | None:
     """Return the hook's command in the agent's settings; None without a hook."""
-    text = _read(AGENTS[agent])
-    found = next(_find_commands(text, AGENTS[agent]), None) if text else None
+    chosen = AGENTS[agent]
+    text = _read(chosen.file(), chosen.event)
+    found = next(_find_commands(text, chosen), None) if text else None
     return None if found is None else _value(text, found)
 
 
@@ -151,12 +152,14 @@ def _read_claude() -> Iterator[Json]:
     """Yield the settings of Claude Code: the user's, then those of the current folder, which win."""
     files = [_claude_file(), *(Path.cwd() / ".claude" / f"settings{kind}.json" for kind in ("", ".local"))]
     for path in dict.fromkeys(files):
-        yield json.loads(_read(replace(AGENTS["claude"], file=lambda path=path: path)) or "{}")
+        yield json.loads(_read(path, AGENTS["claude"].event) or "{}")
 
 
-def _read(agent: Agent) -> str:
-    """Return the agent's settings, or "" without any. Raises InvalidInputError for unexpected ones."""
-    path = agent.file()
+def _read(path: Path, event: str) -> str:
+    """Return the settings in a file, or "" without any. Raises InvalidInputError for unexpected ones.
+
+    event: the event of the agent whose hooks are read.
+    """
     try:
         text = path.read_bytes().decode("utf-8")
         settings: Any = json.loads(text) if text.strip() else {}
@@ -165,7 +168,7 @@ def _read(agent: Agent) -> str:
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"{path} cannot be read as JSON ({error}). Nothing was changed.") from error
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
-    if not isinstance(hooks, dict) or not isinstance(hooks.get(agent.event, []), list):
+    if not isinstance(hooks, dict) or not isinstance(hooks.get(event, []), list):
         raise InvalidInputError(f"{path} does not have hooks as the agent reads them. Nothing was changed.")
     return text if text.strip() else ""
 
