@@ -100,11 +100,12 @@ def lower_parts(query: str, split: Split, scores: Floats) -> Floats:
     if len(set(split_terms(query))) < FEWEST_TERMS or len(terms) < FEWEST_NAMED:
         return shares
     for block in _list_blocks(split.units):
-        echoes = _find_echoes(terms, [split.units[at] for at in block], split)
+        units = [split.units[at] for at in block]
+        echoes = _find_echoes(terms, units, split)
         if len(echoes) < FEWEST_ECHOES:
             continue
         alike: dict[frozenset[str], list[int]] = {}
-        records = _find_records(echoes, [split.units[at] for at in block], split)
+        records = _find_records(echoes, units, split)
         for at, rest in zip(echoes, _list_rests(query, records), strict=True):
             alike.setdefault(rest, []).append(block[at])
         best = sorted(
