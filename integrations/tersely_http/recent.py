@@ -1,11 +1,12 @@
-"""Values that are kept for as long as they are used."""
+"""Texts that are kept for as long as they are used."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
@@ -13,26 +14,29 @@ Value = TypeVar("Value")
 
 MAX_AGE_S = 3600.0
 """Seconds for which a value is kept after its last use."""
+MAX_BYTES = 32_000_000
+"""Largest size in RAM of all values, each with its entry. The value used longest ago goes first."""
+ENTRY_BYTES = 500
+"""Size of a key, a time and a value without its texts."""
 
 
 class Recent(Generic[Key, Value]):
     """Keeps values by key. Safe to share between threads.
 
     Args:
-        most: largest sum of the values' sizes; the value used longest ago goes first.
-        measure: returns the size of a value.
+        list_texts: returns the texts of a value, each once.
         clock: returns the time in seconds.
     """
 
     def __init__(
-        self, most: int, measure: Callable[[Value], int], clock: Callable[[], float] = time.monotonic
+        self, list_texts: Callable[[Value], Sequence[str]], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._most, self._measure, self._clock = most, measure, clock
+        self._list_texts, self._clock = list_texts, clock
         self._lock = threading.Lock()
         self._kept: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
         """Time of the last use and value, the oldest use first."""
         self.size = 0
-        """Sum of the values' sizes."""
+        """Bytes of all values."""
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -45,7 +49,7 @@ class Recent(Generic[Key, Value]):
                 found = value
                 self._kept[key] = self._clock(), value
                 self.size += self._measure(value)
-                while self.size > self._most:
+                while self.size > MAX_BYTES:
                     self._forget_oldest()
             return found
 
@@ -68,3 +72,6 @@ class Recent(Generic[Key, Value]):
     def _forget_oldest(self) -> None:
         _, value = self._kept.popitem(last=False)[1]
         self.size -= self._measure(value)
+
+    def _measure(self, value: Value) -> int:
+        return ENTRY_BYTES + sum(map(sys.getsizeof, self._list_texts(value)))

@@ -21,9 +21,6 @@ from tersely_http.recent import Recent
 from tersely_proxy.formats import Block, find_opening
 from tersely_proxy.json_strings import Place, replace_strings
 
-MAX_CHARACTERS = 32_000_000
-"""Largest number of characters of the remembered texts, originals and replacements together. The decision
-used longest ago is forgotten first."""
 _REFERENCE = re.compile(r"; id of the original: [0-9a-f]{12}(?=\])")
 MAX_RECEIPTS = 1000
 """The oldest is forgotten first."""
@@ -49,8 +46,9 @@ class Decision:
         return self.text is not self.original
 
     @property
-    def characters(self) -> int:
-        return len(self.original) + (len(self.text) if self.is_shorter else 0)
+    def texts(self) -> tuple[str, ...]:
+        """The texts that it holds in RAM."""
+        return (self.original, self.text) if self.is_shorter else (self.original,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ class Rewriter:
     ) -> None:
         self._compressor, self._limits, self._opens_originals = compressor, limits, opens_originals
         self._metrics = metrics or Metrics()
-        self._decisions = Recent[bytes, Decision](MAX_CHARACTERS, lambda decision: decision.characters)
+        self._decisions = Recent[bytes, Decision](lambda decision: decision.texts)
 
     def rewrite(self, body: bytes, read: Reader) -> Rewritten:
         """Return the body with shorter texts. Raises ValueError if it is not JSON.

@@ -24,10 +24,6 @@ from tersely_ledger.store import SHADOW, SHORTENED, record_safely, sum_tools
 
 LIMITS = ToolLimits(1000, dict.fromkeys(EDIT_TOOLS))
 """Most tokens of a result, by tool."""
-MAX_CHARACTERS = 32_000_000
-"""Most characters of all originals. The one used longest ago goes first."""
-CHARACTERS_PER_ORIGINAL = 500
-"""Cost of an original besides its text."""
 
 Message = dict[str, Any]
 
@@ -41,7 +37,7 @@ class Originals(Recent[str, str]):
     """Texts that were shortened, by their ids."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(MAX_CHARACTERS, lambda text: len(text) + CHARACTERS_PER_ORIGINAL, clock)
+        super().__init__(lambda text: (text,), clock)
 
     def keep_text(self, text: str) -> str:
         """Keep a text, and return its id."""

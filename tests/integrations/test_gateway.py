@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 import httpx2
 
-import tersely_server.gateway as gateway
+import tersely_http.recent as recent
 from tersely import Compressor
 from tersely_http.recent import MAX_AGE_S
 from tersely_proxy import ProxySettings
@@ -140,21 +141,23 @@ def test_bad_requests_name_the_place(url: str, body: Any, words: str) -> None:
     assert reply.json()["error"]["message"].startswith(words)
 
 
-def test_originals_are_forgotten_by_size_and_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("first", ["0", "\u0660", "\U0001d7ce"])  # one, two and four bytes a character
+def test_originals_are_forgotten_by_size_and_by_age(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(gateway, "MAX_CHARACTERS", 3 * (1000 + gateway.CHARACTERS_PER_ORIGINAL))
+    one = recent.ENTRY_BYTES + sys.getsizeof(first * 1000)
+    monkeypatch.setattr(recent, "MAX_BYTES", 3 * one)
     originals = Originals(lambda: now)
-    keys = [originals.keep_text(f"{n}" * 1000) for n in range(5)]
+    keys = [originals.keep_text(chr(ord(first) + n) * 1000) for n in range(5)]
     assert [originals.get(key) is not None for key in keys] == [False, False, True, True, True]
     now = MAX_AGE_S - 1
     assert originals.get(keys[2])
     now = MAX_AGE_S + 1
     assert [originals.get(key) is not None for key in keys] == [False, False, True, False, False]
-    assert originals.size == 1000 + gateway.CHARACTERS_PER_ORIGINAL
+    assert originals.size == one
 
 
 def test_twenty_thousand_results_leave_a_bounded_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway, "MAX_CHARACTERS", 100_000)
+    monkeypatch.setattr(recent, "MAX_BYTES", 100_000)
     originals = Gateway(Compressor(FakeScorer())).originals
     for number in range(20_000):
         originals.keep_text(f"result {number}")

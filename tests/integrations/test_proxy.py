@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +16,7 @@ pytest.importorskip("prometheus_client")
 import httpx2
 from starlette.types import Receive, Scope, Send
 
-import tersely_proxy.rewriting as rewriting
+import tersely_http.recent as recent
 from tersely import Compressor, OfflineError
 from tersely.adapters import ToolLimits
 from tersely_proxy import ProxySettings, build_app
@@ -293,15 +294,15 @@ def test_the_proxy_follows_no_redirect() -> None:
     assert (reply.status_code, reply.headers["location"]) == (307, "https://elsewhere.example/v1")
 
 
-@pytest.mark.parametrize("most", [10, 4000])
+@pytest.mark.parametrize("most", [10, 6000])
 def test_the_proxy_remembers_a_limited_number_of_texts(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewriting, "MAX_CHARACTERS", most)
+    monkeypatch.setattr(recent, "MAX_BYTES", most)
     rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
     receipts = Receipts(rewriter)
     ids: list[str] = []
     for turns in range(1, 6):
         ids.append(receipts.keep(rewriter.rewrite(agent_turn(turns), read_chat)))
         kept = [one for _, one in rewriter._decisions._kept.values()]
-        assert sum(len(one.original) + len(one.text) for one in kept) <= most
+        assert sum(sys.getsizeof(text) for one in kept for text in one.texts) <= most
     assert len(set(ids)) == len(ids)
     assert all(len(bytes.fromhex(key)) == 16 for key in ids)
