@@ -15,9 +15,10 @@ from benchmarks.quality.controls import HeadScorer
 from benchmarks.reading import __main__ as reading
 from benchmarks.reading import collect, meetings, tables
 from benchmarks.reading.contexts import ALL, PairScorer
-from benchmarks.reading.rows import ROWS, Answer, append, publish, read_answers, read_contexts, read_lines
+from benchmarks.reading.rows import ROWS, Answer, append, read_answers, read_contexts
 from benchmarks.reading.tables import MEAN, Size, make_tables
 from benchmarks.results import find_baseline
+from benchmarks.rows import publish, read_lines
 from benchmarks.shared.environment import name_model
 from benchmarks.table import Record
 from tersely import Compressor
