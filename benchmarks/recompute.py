@@ -13,10 +13,13 @@ from typing import Literal
 
 from benchmarks.pages import BASELINES
 from benchmarks.quality import __main__ as quality
+from benchmarks.quality import abstention, calibration
 from benchmarks.rows import Lines, find_rows, read_lines
 from benchmarks.table import Record, Table
 
 PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
+    "abstention": lambda lines, _: abstention.make_tables(lines),
+    "calibration": lambda lines, _: calibration.make_tables(lines),
     "quality": quality.make_tables,
 }
 """By the name of a record, the function that makes its tables from rows and the seed."""

@@ -148,13 +148,12 @@ def test_llmslim_stays_within_the_budget(
 
 
 def test_parts_are_mixed_in_the_proportions_of_the_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration, "PROMISED", (Part("a", "A", ("x", "y")), Part("b", "B", ("z",))))
     monkeypatch.setattr(calibration, "RECALLS", (0.9,))
     rows = [
-        Coverage("A", 0.9, rate=0.4, kept=(1, 1, 0, 0)),
-        Coverage("B", 0.9, rate=0.2, kept=(1, 1)),
+        Coverage("A", 0.9, rate=0.4, kept=(1, 1, 0, 0), represented=15),
+        Coverage("B", 0.9, rate=0.2, kept=(1, 1), represented=5),
     ]
-    (mixed,) = mix(rows, {"x": 10, "y": 5, "z": 5, "elsewhere": 80})
+    (mixed,) = mix(rows)
     assert mixed["promised"] == 0.9
     assert mixed["rate"] == pytest.approx(0.75 * 0.4 + 0.25 * 0.2)
     kept = mixed["kept"]
