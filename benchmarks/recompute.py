@@ -11,20 +11,26 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.attacks import __main__ as attacks
 from benchmarks.pages import BASELINES
+from benchmarks.peers import published
 from benchmarks.quality import __main__ as quality
 from benchmarks.quality import abstention, calibration
 from benchmarks.real_results import __main__ as real_results
 from benchmarks.rows import Lines, find_rows, read_lines
 from benchmarks.table import Record, Table
 from benchmarks.tool_results import __main__ as tool_results
+from benchmarks.without_question import __main__ as without_question
 
 PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "abstention": lambda lines, _: abstention.make_tables(lines),
+    "attacks": lambda lines, _: attacks.make_tables(lines),
     "calibration": lambda lines, _: calibration.make_tables(lines),
+    "published": published.make_tables,
     "quality": quality.make_tables,
     "real_results": lambda lines, _: real_results.make_tables(lines),
     "tool_results": lambda lines, _: tool_results.make_tables(lines),
+    "without_question": without_question.make_tables,
 }
 """By the name of a record, the function that makes its tables from rows and the seed."""
 
