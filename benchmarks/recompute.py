@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.attacks import __main__ as attacks
+from benchmarks.latency import prepared
 from benchmarks.pages import BASELINES
 from benchmarks.peers import published
+from benchmarks.peers import tables as peers
 from benchmarks.quality import __main__ as quality
 from benchmarks.quality import abstention, calibration
 from benchmarks.real_results import __main__ as real_results
@@ -26,6 +28,8 @@ PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "abstention": lambda lines, _: abstention.make_tables(lines),
     "attacks": lambda lines, _: attacks.make_tables(lines),
     "calibration": lambda lines, _: calibration.make_tables(lines),
+    "peers": peers.make_tables,
+    "prepared": prepared.make_tables,
     "published": published.make_tables,
     "quality": quality.make_tables,
     "real_results": lambda lines, _: real_results.make_tables(lines),

@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import process, published, worker
-from benchmarks.peers.__main__ import compare_answers, compress_or_keep_all
+from benchmarks.peers.__main__ import compress_or_keep_all
 from benchmarks.peers.catalogue import BY_NAME, PEERS
 from benchmarks.peers.process import Output, PeerProcess, search_budget
+from benchmarks.peers.tables import compare_answers
 from benchmarks.quality.controls import BM25Scorer, RandomScorer
 from benchmarks.shared.tasks.example import Example, SourceDocument
 from benchmarks.table import Record
