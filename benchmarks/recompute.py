@@ -12,18 +12,22 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.attacks import __main__ as attacks
+from benchmarks.command import Options
 from benchmarks.latency import prepared
 from benchmarks.pages import BASELINES
 from benchmarks.peers import published
 from benchmarks.peers import tables as peers
 from benchmarks.quality import __main__ as quality
 from benchmarks.quality import abstention, calibration
+from benchmarks.reading import __main__ as reading
 from benchmarks.real_results import __main__ as real_results
 from benchmarks.rows import Lines, find_rows, read_lines
 from benchmarks.table import Record, Table
 from benchmarks.tool_results import __main__ as tool_results
 from benchmarks.without_question import __main__ as without_question
 
+READING = "reading"
+"""The record whose rows are in files of their own, one for each reader."""
 PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "abstention": lambda lines, _: abstention.make_tables(lines),
     "attacks": lambda lines, _: attacks.make_tables(lines),
@@ -32,6 +36,7 @@ PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "prepared": prepared.make_tables,
     "published": published.make_tables,
     "quality": quality.make_tables,
+    READING: lambda _, seed: reading.measure(Options(seed=seed)).tables,
     "real_results": lambda lines, _: real_results.make_tables(lines),
     "tool_results": lambda lines, _: tool_results.make_tables(lines),
     "without_question": without_question.make_tables,
@@ -55,7 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def list_records() -> list[Path]:
     """Return the paths of the committed records that have rows."""
-    return [path for path in sorted(BASELINES.glob("*.json")) if find_rows(path).is_file()]
+    records = sorted(BASELINES.glob("*.json"))
+    return [path for path in records if find_rows(path).is_file() or path.stem == READING]
 
 
 def compare(path: Path) -> dict[str, Verdict]:
