@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import track as show_progress
 
 from benchmarks.results import find_baseline, write_results
+from benchmarks.rows import Lines, find_rows, publish
 from benchmarks.shared.environment import read_environment
 from benchmarks.table import Record, Table
 from tersely.errors import TerselyError
@@ -43,6 +44,8 @@ class Measured:
     tables: Sequence[Table]
     model: str | None = None
     settings: Mapping[str, str | int | float] = field(default_factory=dict[str, str | int | float])
+    rows: Lines = ()
+    """What the tables were computed from; empty for a benchmark without rows."""
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
@@ -71,7 +74,9 @@ def make_parser(
     if rounds:
         parser.add_argument("--rounds", type=int, default=rounds, help="times that everything is measured")
     parser.add_argument("--seed", type=int, default=SEED, help="draws questions, resamples and controls")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the run to FILE as JSON")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the run to FILE, and its rows to rows/"
+    )
     parser.add_argument("--record", action="store_true", help="write it to baselines/, and RESULTS.md again")
     return parser
 
@@ -105,9 +110,9 @@ def run(
     )
     print(record.to_markdown())
     if options.out:
-        record.write(options.out)
+        _write(record, measured.rows, options.out)
     if options.record:
-        record.write(find_baseline(name))
+        _write(record, measured.rows, find_baseline(name))
         write_results()
     return 0
 
@@ -115,6 +120,12 @@ def run(
 def track(items: Collection[Item], description: str) -> Iterable[Item]:
     """Yield the items, and show the progress on standard error."""
     return show_progress(items, description, console=Console(stderr=True))
+
+
+def _write(record: Record, rows: Lines, path: Path) -> None:
+    record.write(path)
+    if rows:
+        publish(find_rows(path), rows)
 
 
 def _describe_command(program: str, arguments: Sequence[str]) -> str:

@@ -28,6 +28,7 @@ from benchmarks.quality.controls import (
 )
 from benchmarks.quality.runner import list_spans
 from benchmarks.quality.slim import PACKAGE, SLIM, compress_to, count_rendered
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.tasks import KeptSpan
 from benchmarks.table import Column, Row, Table
 from tersely import Compressor
@@ -65,16 +66,21 @@ def measure(options: Options) -> Measured:
         count = Compressor(selector).count_tokens
         systems[SLIM] = lambda case: _compress_slim(case, count)
     kinds = (*ATTACKS, *STRUCTURES)
-    rows = [
-        measure_attack(kind, name, keep, options.seed) for name, keep in systems.items() for kind in kinds
-    ]
+    lines: list[Line] = []
+    for name, keep in systems.items():
+        for kind in kinds:
+            lines += measure_attack(kind, name, keep, options.seed)
     for package in PACKAGES if find_python().exists() else ():
-        rows += measure_package(package, Compressor(selector).count_tokens, options.seed)
-    return Measured(make_tables(rows), model, {"rate": RATE})
+        lines += measure_package(package, Compressor(selector).count_tokens, options.seed)
+    return Measured(make_tables(lines), model, {"rate": RATE}, lines)
 
 
-def make_tables(rows: Sequence[Row]) -> list[Table]:
+def make_tables(lines: Lines) -> list[Table]:
     """Return a table of the attacks in running text, and one of the structures that echo the question."""
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        groups.setdefault((line["system"], line["attack"]), []).append(line)
+    rows = [make_row(system, kind, own) for (system, kind), own in groups.items()]
     attacks, structures = (tuple(r for r in rows if r["attack"] in kinds) for kinds in (ATTACKS, STRUCTURES))
     return [
         Table("Kept", COLUMNS, attacks, across="attack"),
@@ -88,44 +94,47 @@ def make_tables(rows: Sequence[Row]) -> list[Table]:
     ]
 
 
-def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> Row:
-    """Return the row of a system that keeps the spans of `keep`."""
-    survived: list[float] = []
-    hostile: list[float] = []
+def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> list[Line]:
+    """Return a line for each case, from a system that keeps the spans of `keep`."""
+    lines: list[Line] = []
     for case in make_cases(kind, seed):
         kept = keep(case)
         doc, start, end = case.honest
         covered = count_covered((start, end), [(a, b) for d, a, b in kept if d == doc])
-        survived.append(float(2 * covered >= end - start))
+        line: Line = {"system": system, "attack": kind, "case": case.example.id, "kept": kept}
+        line["honest"] = float(2 * covered >= end - start)
         if case.hostile:
             total = sum(len(case.example.documents[d].text) for d in case.hostile)
-            hostile.append(sum(b - a for d, a, b in kept if d in case.hostile) / total)
-    return make_row(system, kind, survived, hostile)
+            line["hostile"] = sum(b - a for d, a, b in kept if d in case.hostile) / total
+        lines.append(line)
+    return lines
 
 
-def measure_package(name: str, count: Callable[[str], int], seed: int) -> list[Row]:
-    """Return the rows of a package, which gives texts without places."""
-    rows: list[Row] = []
+def measure_package(name: str, count: Callable[[str], int], seed: int) -> list[Line]:
+    """Return a line for each case, from a package that gives texts without places."""
+    lines: list[Line] = []
     with PeerProcess(name) as process:
         for kind in (*ATTACKS, *STRUCTURES):
-            survived: list[float] = []
-            rates: list[float] = []
             for case in make_cases(kind, seed):
                 example = case.example
                 compress = partial(process.compress, example.question, list_documents(example))
                 output = compress_to_rate(BY_NAME[name], example, RATE, compress, count)
-                survived.append(float(contains_answer(output.text, example.answers)))
-                rates.append(round(count(output.text) / count(example.full_text), 4))
-            rows.append(make_row(name, kind, survived, [], rates))
-    return rows
+                honest = float(contains_answer(output.text, example.answers))
+                share = round(count(output.text) / count(example.full_text), 4)
+                place = {"system": name, "attack": kind, "case": example.id}
+                lines.append({**place, "honest": honest, "tokens": share})
+    return lines
 
 
-def make_row(
-    system: str, kind: str, survived: Sequence[float], hostile: Sequence[float], rates: Sequence[float] = ()
-) -> Row:
-    """Return the row of a system and an attack from the values of all cases."""
-    place = {"system": system, "attack": kind, "honest sentence kept": tuple(survived)}
-    return {**place, "hostile text kept": tuple(hostile) or None, "tokens kept": tuple(rates) or None}
+def make_row(system: str, kind: str, lines: Lines) -> Row:
+    """Return the row of a system and an attack, with the values of all cases."""
+    return {
+        "system": system,
+        "attack": kind,
+        "honest sentence kept": tuple(line["honest"] for line in lines),
+        "hostile text kept": tuple(line["hostile"] for line in lines if "hostile" in line) or None,
+        "tokens kept": tuple(line["tokens"] for line in lines if "tokens" in line) or None,
+    }
 
 
 def _make_system(scorer: Scorer) -> Keep:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 
 import numpy as np
@@ -18,6 +18,7 @@ from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.quality.controls import load_selector
 from benchmarks.quality.runner import Metric, QuestionRow, kept_and_total, list_spans, score_question
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import bootstrap, bootstrap_difference, quantile
 from benchmarks.shared.tasks import TASKS, Example, load
 from benchmarks.table import Column, Row, Table
@@ -59,9 +60,6 @@ KEPT = (
     Column("difference if prepared", "points", interval="bootstrap"),
 )
 
-Rows = dict[tuple[str, float], list[QuestionRow]]
-"""By system and rate, a row for each question."""
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
@@ -80,19 +78,27 @@ def measure(options: Options) -> Measured:
         for question in QUESTIONS:
             taken = _time_request(compressor, scorer, count, question, options.rounds)
             times += _list_times(f"{count} documents: {question}", 1, WORDS, taken)
-    kept: list[Row] = []
+    lines: list[Line] = []
     for name in NAMES:
         examples = load(name, "eval", data=options.data, limit=options.limit, seed=options.seed)
-        rows, taken = keep_both_ways(compressor, scorer, examples)
+        own, taken = keep_both_ways(compressor, scorer, examples)
         times += _list_times(TASKS[name].title, len(examples), _mean_words(examples), taken)
-        kept += _summarise(TASKS[name].title, rows, options.seed)
+        lines += [{"task": name, **line} for line in own]
     tables = [
         Table("Times", TIMES, tuple(times), across="documents"),
         Table("A stored document", STORED, (stored,)),
-        Table("Kept", KEPT, tuple(kept), across="rate"),
+        *make_tables(lines, options.seed),
     ]
     settings = {"threads": options.threads or usable_cores(), "rounds": options.rounds}
-    return Measured(tables, model, settings)
+    return Measured(tables, model, settings, lines)
+
+
+def make_tables(lines: Lines, seed: int) -> list[Table]:
+    """Return the table of what is kept, from a line for each question, rate and kind of documents."""
+    kept: list[Row] = []
+    for task in dict.fromkeys(line["task"] for line in lines):
+        kept += _summarise(TASKS[task].title, [line for line in lines if line["task"] == task], seed)
+    return [Table("Kept", KEPT, tuple(kept), across="rate")]
 
 
 def _measure_bytes(compressor: Compressor) -> Row:
@@ -201,10 +207,10 @@ def _list_times(request: str, questions: int, words: float, taken: Mapping[str, 
 
 def keep_both_ways(
     compressor: Compressor, scorer: Remembering, examples: Sequence[Example]
-) -> tuple[Rows, dict[str, Calls]]:
-    """Return a row for each example by system and rate, and the calls at the first rate by system."""
+) -> tuple[list[Line], dict[str, Calls]]:
+    """Return a line for each example, rate and kind of documents, and the calls at the first rate by kind."""
     known: dict[tuple[str, str | None], PreparedDocument] = {}
-    rows: Rows = {(system, rate): [] for system in (UNPREPARED, PREPARED) for rate in RATES}
+    lines: list[Line] = []
     taken = {UNPREPARED: Calls(), PREPARED: Calls()}
     for example in track(examples, "questions"):
         given = example.to_documents()
@@ -215,13 +221,16 @@ def keep_both_ways(
             for rate in RATES:
                 compress = partial(compressor.compress, example.question, documents, rate=rate)
                 result = taken[system].time(scorer, compress) if rate == RATES[0] else compress()
-                rows[system, rate].append(
-                    score_question(example, list_spans(result), result.tokens_before, result.tokens_after)
-                )
-    return rows, taken
+                row = score_question(example, list_spans(result), result.tokens_before, result.tokens_after)
+                lines.append({"id": example.id, "documents": system, "rate": rate, **asdict(row)})
+    return lines, taken
 
 
-def _summarise(title: str, rows: Rows, seed: int) -> list[Row]:
+def _summarise(title: str, lines: Lines, seed: int) -> list[Row]:
+    rows: dict[tuple[str, float], list[QuestionRow]] = {}
+    for line in lines:
+        row = QuestionRow(**{f.name: line[f.name] for f in fields(QuestionRow)})
+        rows.setdefault((line["documents"], line["rate"]), []).append(row)
     table: list[Row] = []
     metrics: tuple[Metric, ...] = ("answers", "support")
     for rate in RATES:

@@ -12,18 +12,26 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
 from benchmarks.latency import probes
 from benchmarks.peers.catalogue import BY_NAME, PEERS, Peer
 from benchmarks.peers.process import Count, Output, PeerProcess, compress_to_rate, list_documents
+from benchmarks.peers.tables import (
+    ALL,
+    UNCOMPRESSED,
+    Key,
+    Needs,
+    Outputs,
+    Tasks,
+    list_systems,
+    make_lines,
+    make_tables,
+)
 from benchmarks.quality.controls import CHARACTERS, OURS, CachedScorer, load_selector, make_controls
 from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
-from benchmarks.shared.statistics import Estimate, bootstrap_mean_difference
-from benchmarks.shared.tasks import TASKS, Example, load_findable
-from benchmarks.table import Column, Row, Table, Values
+from benchmarks.shared.tasks import Example, load_findable
+from benchmarks.table import Values
 from tersely import Compressor
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer, token_f1
@@ -33,45 +41,7 @@ NAMES = ("hotpotqa", "qed_nq_10", "squad")
 RATES = (0.1, 0.25, 0.5)
 TIMED = 0.25
 """The rate at which tersely and its controls are timed."""
-ALL, UNCOMPRESSED = "all documents", 1.0
-KEPT = (
-    Column("set"),
-    Column("system"),
-    Column("questions"),
-    Column("budget"),
-    Column("answers kept", "%", interval="wilson"),
-    Column("lead of tersely", "points", interval="bootstrap"),
-    Column("rate achieved", format=".3f"),
-)
-"""The lead is at the size of a peer's output, and at the same rate as a control's."""
-READ = (
-    Column("reader"),
-    Column("set"),
-    Column("system"),
-    Column("budget"),
-    Column("F1", "%", interval="bootstrap"),
-    Column("to all documents", "points", interval="bootstrap"),
-)
-SYSTEMS = (
-    Column("system"),
-    Column("version"),
-    Column("one question", "ms", format=",.1f"),
-    Column("peak memory", "MB", format=",.0f"),
-    Column("installed without weights", "MB", format=",.0f"),
-    Column("load", "s", format=".1f"),
-    Column("failed calls"),
-    Column("failure"),
-    Column("how it ran"),
-)
-NEEDS = ("version", "peak memory", "installed without weights", "load", "failed calls", "failure")
 MEGABYTE = 1e6
-
-Tasks = Mapping[str, Sequence[Example]]
-Key = tuple[str, str, float]
-"""System, task and budget."""
-Outputs = dict[Key, list[Output]]
-Needs = dict[str, str | float | None]
-"""Cells of a system in the table of systems."""
 
 
 class Options(command.Options):
@@ -112,12 +82,17 @@ def measure(options: Options) -> Measured:
         of_peers |= of_peer
     sizes = keep_at_sizes(of_peers, tasks, ours)
     outputs |= of_peers
-    readers = {spec: CachedReader(open_reader(spec)) for spec in options.reader}
-    read: list[Row] = []
-    for spec, reader in readers.items():
+    read: dict[str, dict[Key, Values]] = {}
+    for spec in options.reader:
+        reader = CachedReader(open_reader(spec))
         limit = options.limit if spec.startswith("extractive:") else options.slow_limit
-        read += _read(reader, outputs, tasks, limit, options.seed)
-    return Measured(make_tables(outputs, sizes, needs, read, tasks, ours.count_tokens, options.seed), model)
+        read[reader.name] = {
+            key: _score_answers(reader, tasks[key[1]], texts[:limit])
+            for key, texts in track(outputs.items(), reader.name)
+        }
+    lines = make_lines(outputs, sizes, read, tasks, ours.count_tokens)
+    tables = [*make_tables(lines, options.seed), list_systems(lines, needs)]
+    return Measured(tables, model, rows=lines)
 
 
 def run_controls(scorers: Mapping[str, Scorer], tasks: Tasks) -> Outputs:
@@ -218,24 +193,6 @@ def keep_at_sizes(outputs: Outputs, tasks: Tasks, compressor: Compressor) -> dic
     return kept
 
 
-def _read(reader: Reader, outputs: Outputs, tasks: Tasks, limit: int, seed: int) -> list[Row]:
-    rows: list[Row] = []
-    whole = {t: _score_answers(reader, tasks[t], outputs[ALL, t, UNCOMPRESSED][:limit]) for t in tasks}
-    for (system, task, budget), texts in track(outputs.items(), reader.name):
-        f1 = _score_answers(reader, tasks[task], texts[:limit])
-        rows.append(
-            {
-                "reader": reader.name,
-                "set": TASKS[task].title,
-                "system": system,
-                "budget": budget,
-                "F1": f1,
-                "to all documents": None if system == ALL else compare_answers(f1, whole[task], seed),
-            }
-        )
-    return rows
-
-
 def _score_answers(reader: Reader, examples: Sequence[Example], outputs: Sequence[Output]) -> Values:
     """Return the token F1 of the answers to the first examples; None if the reader failed."""
     pairs = list(zip(examples, outputs, strict=False))
@@ -244,68 +201,6 @@ def _score_answers(reader: Reader, examples: Sequence[Example], outputs: Sequenc
         None if answer is None else round(token_f1(answer, example.answers), 4)
         for answer, (example, _) in zip(answers, pairs, strict=True)
     )
-
-
-def compare_answers(ours: Values, theirs: Values, seed: int) -> Estimate | None:
-    """Return the difference of the means over the questions that both answered, or None without any."""
-    pairs = [(a, b) for a, b in zip(ours, theirs, strict=False) if a is not None and b is not None]
-    if not pairs:
-        return None
-    return bootstrap_mean_difference([a for a, _ in pairs], [b for _, b in pairs], seed).round()
-
-
-def make_tables(
-    outputs: Outputs,
-    sizes: Mapping[Key, Sequence[int]],
-    needs: Mapping[str, Needs],
-    read: Sequence[Row],
-    tasks: Tasks,
-    count: Count,
-    seed: int,
-) -> list[Table]:
-    """Return all tables. `sizes` is what `keep_at_sizes` gave, `read` the rows of the readers."""
-    kept = {
-        key: [int(contains_answer(o.text, e.answers)) for o, e in zip(texts, tasks[key[1]], strict=False)]
-        for key, texts in outputs.items()
-    }
-    rows: list[Row] = []
-    for key in sorted(outputs, key=lambda key: [*tasks].index(key[1])):
-        texts, (system, task, budget) = outputs[key], key
-        ours = sizes.get(key) or kept.get((OURS, task, budget), [])[: len(texts)]
-        lead = bootstrap_mean_difference(ours, kept[key], seed).round() if ours and system != OURS else None
-        shares = [
-            count(o.text) / max(1, count(e.full_text)) for o, e in zip(texts, tasks[task], strict=False)
-        ]
-        rows.append(
-            {
-                "set": TASKS[task].title,
-                "system": system,
-                "questions": len(texts),
-                "budget": budget,
-                "answers kept": tuple(kept[key]),
-                "lead of tersely": lead,
-                "rate achieved": round(float(np.mean(shares)), 4),
-            }
-        )
-    seconds: dict[str, list[float]] = {name: [] for name in needs}
-    for (system, _, _), texts in outputs.items():
-        # The embeddings of the MiniLM controls come from a file.
-        if system != ALL and not system.startswith("MiniLM"):
-            seconds.setdefault(system, []).extend(output.seconds for output in texts)
-    systems: list[Row] = [
-        {
-            "system": name,
-            "one question": round(1000 * float(np.median(taken)), 2) if taken else None,
-            **{cell: needs.get(name, {}).get(cell) for cell in NEEDS},
-            "how it ran": BY_NAME[name].setup if name in BY_NAME else None,
-        }
-        for name, taken in seconds.items()
-    ]
-    return [
-        Table("Answers kept", KEPT, tuple(rows), across="budget", only={"set": (TASKS[NAMES[0]].title,)}),
-        *([Table("Answers of a reader", READ, tuple(read), across="budget", printed=False)] if read else []),
-        Table("Speed and size", SYSTEMS, tuple(systems), printed=False),
-    ]
 
 
 if __name__ == "__main__":

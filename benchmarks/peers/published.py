@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.quality.controls import OURS, WORDS, BM25Scorer, CachedScorer, HeadScorer, load_selector
 from benchmarks.quality.runner import list_spans
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import bootstrap_mean, estimate_share
 from benchmarks.shared.tasks import load
 from benchmarks.shared.tasks.rows import Row as Question
@@ -41,8 +42,8 @@ COLUMNS = (
     Column("kept", "%", interval="bootstrap"),
     Column("tokens kept", "%"),
 )
-Case = tuple[str, list[Document], Callable[[Compression], float]]
-"""A question, its documents, and the function that scores their compression."""
+Case = tuple[str, str, list[Document], Callable[[Compression], float]]
+"""Id, question, documents, and the function that scores their compression."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -62,32 +63,40 @@ def measure(options: Options) -> Measured:
         make_retrieved(squad, options.limit),
         make_results(shuffled, options.limit),
     )
-    rows: list[Row] = []
+    lines: list[Line] = []
     for (setting, published), cases in zip(PUBLISHED.items(), makers, strict=True):
         systems = {
             OURS: Compressor(CachedScorer(selector)),
             WORDS: Compressor(BM25Scorer()),
             ALL: Compressor(HeadScorer()),
         }
-        kept: dict[tuple[float, str], list[float]] = {}
-        shares: dict[tuple[float, str], list[float]] = {}
-        for question, documents, score in track(list(cases), setting):
+        for case, question, documents, score in track(list(cases), setting):
             for rate in published:
                 for name, compressor in systems.items():
                     result = compressor.compress(question, documents, rate=1.0 if name == ALL else rate)
-                    kept.setdefault((rate, name), []).append(score(result))
-                    shares.setdefault((rate, name), []).append(result.tokens_after / result.tokens_before)
+                    place = {"setting": setting, "rate": rate, "system": name, "id": case}
+                    tokens = {"before": result.tokens_before, "after": result.tokens_after}
+                    lines.append({**place, "kept": score(result), **tokens, "spans": list_spans(result)})
+    return Measured(make_tables(lines, options.seed), model, {"questions": options.limit}, lines)
+
+
+def make_tables(lines: Lines, seed: int) -> list[Table]:
+    """Return the table, from the lines of all questions and the published numbers."""
+    groups: dict[tuple[str, float], dict[str, list[Line]]] = {}
+    for line in lines:
+        groups.setdefault((line["setting"], line["rate"]), {}).setdefault(line["system"], []).append(line)
+    rows: list[Row] = []
+    for setting, published in PUBLISHED.items():
         for rate, counts in published.items():
             place = {"setting": setting, "asked for": rate}
             rows.append(
                 {**place, "system": "published", "kept": estimate_share(*counts).round(), "tokens kept": rate}
             )
-            for name in systems:
-                mean = bootstrap_mean(kept[rate, name], options.seed).round()
-                share = sum(shares[rate, name]) / len(shares[rate, name])
+            for name, own in groups[setting, rate].items():
+                mean = bootstrap_mean([line["kept"] for line in own], seed).round()
+                share = sum(line["after"] / line["before"] for line in own) / len(own)
                 rows.append({**place, "system": name, "kept": mean, "tokens kept": round(share, 4)})
-    table = Table("Kept", COLUMNS, tuple(rows), across="system")
-    return Measured([table], model, {"questions": options.limit})
+    return [Table("Kept", COLUMNS, tuple(rows), across="system")]
 
 
 def make_paragraphs(options: Options) -> Iterator[Case]:
@@ -101,7 +110,7 @@ def make_paragraphs(options: Options) -> Iterator[Case]:
             kept = {doc: [(s, e) for d, s, e in list_spans(result) if d == doc] for doc in wanted}
             return sum(span_recall(own, kept[doc]) == 1 for doc, own in wanted.items()) / len(wanted)
 
-        yield example.question, example.to_documents(), score
+        yield example.id, example.question, example.to_documents(), score
 
 
 def make_retrieved(squad: Sequence[Question], limit: int) -> Iterator[Case]:
@@ -123,7 +132,7 @@ def make_retrieved(squad: Sequence[Question], limit: int) -> Iterator[Case]:
             kept = [chosen[doc][start:end] for doc, start, end in list_spans(result) if chosen[doc] == gold]
             return float(any(contains_answer(text, answers) for text in kept))
 
-        yield row["question"], [Document(text) for text in chosen], score
+        yield row["id"], row["question"], [Document(text) for text in chosen], score
 
 
 def make_results(squad: Sequence[Question], limit: int) -> Iterator[Case]:
@@ -145,7 +154,7 @@ def make_results(squad: Sequence[Question], limit: int) -> Iterator[Case]:
             text = " ".join(result.text.casefold().split())
             return float(any(answer in text for answer in answers))
 
-        yield row["question"], [Document(json.dumps(found, ensure_ascii=False, indent=2))], score
+        yield row["id"], row["question"], [Document(json.dumps(found, ensure_ascii=False, indent=2))], score
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
 from benchmarks.quality.controls import CHARACTERS, MINILM_WHOLE, OURS, WHOLE, load_selector, make_controls
+from benchmarks.quality.rows import make_lines, read_rows
 from benchmarks.quality.runner import (
     OWN,
     SETTINGS,
@@ -20,6 +21,7 @@ from benchmarks.quality.runner import (
     run_task,
 )
 from benchmarks.quality.slim import require_slim
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
 from benchmarks.shared.tasks import TASKS, Example
 from benchmarks.table import Column, Row, Table
@@ -77,13 +79,14 @@ def measure(options: Options) -> Measured:
     require_slim()
     ours, model = load_selector(options.model, options.threads)
     names = options.tasks or [name for name, task in TASKS.items() if "eval" in task.sources]
-    examples = {name: _load(name, options) for name in names}
-    rows: dict[str, QuestionRows] = {}
-    for name, questions in examples.items():
+    lines: list[Line] = []
+    for name in names:
+        questions = _load(name, options)
         left_out = (MINILM_WHOLE,) if TASKS[name].language else (MINILM_WHOLE, CHARACTERS)
         controls = make_controls(ours, options.seed, *left_out)
-        rows[name] = run_task(track(questions, TASKS[name].title), ours, controls, slim=True)
-    return Measured(make_tables(examples, rows, options.seed), model)
+        rows = run_task(track(questions, TASKS[name].title), ours, controls, slim=True)
+        lines += make_lines(name, questions, rows)
+    return Measured(make_tables(lines, options.seed), model, rows=lines)
 
 
 def _load(name: str, options: Options) -> list[Example]:
@@ -92,15 +95,19 @@ def _load(name: str, options: Options) -> list[Example]:
     return task.load("eval", data=options.data, limit=limit, seed=options.seed)
 
 
-def make_tables(examples: dict[str, list[Example]], rows: dict[str, QuestionRows], seed: int) -> list[Table]:
-    """Return all tables. `examples` and `rows` are those of each task."""
+def make_tables(lines: Lines, seed: int) -> list[Table]:
+    """Return all tables, from the lines of all tasks."""
+    tasks: dict[str, list[Line]] = {}
+    for line in lines:
+        tasks.setdefault(line["task"], []).append(line)
+    rows = {name: read_rows(own) for name, own in tasks.items()}
     leads = [row for name in rows for row in _compare(TASKS[name].title, rows[name], seed)]
     printed = tuple(TASKS[name].title for name in rows if TASKS[name].language in (None, "en"))
     return [
         Table(
             "Sets",
             SETS,
-            tuple(_describe_set(name, examples[name], rows[name]) for name in rows),
+            tuple(_describe_set(name, tasks[name], rows[name]) for name in rows),
             only={"set": printed},
         ),
         Table("Lead over the strongest peer", STRONGEST, find_strongest(leads), across="rate"),
@@ -118,16 +125,16 @@ def make_tables(examples: dict[str, list[Example]], rows: dict[str, QuestionRows
     ]
 
 
-def _describe_set(name: str, examples: Sequence[Example], rows: QuestionRows) -> Row:
+def _describe_set(name: str, lines: Lines, rows: QuestionRows) -> Row:
     ours = rows[OURS, OWN]
-    empty = [row for row, example in zip(ours, examples, strict=True) if not example.answers]
+    empty = [row for row, line in zip(ours, lines, strict=True) if not line["answerable"]]
     rate = sum(row.tokens_after for row in empty) / max(1, sum(row.tokens_before for row in empty))
     return {
         "set": TASKS[name].title,
         "task": name,
-        "questions": len(examples),
-        "with an answer": sum(e.findable for e in examples),
-        "supporting sentences": sum(len(e.support or ()) for e in examples),
+        "questions": len(lines),
+        "with an answer": sum(row.answer_kept is not None for row in ours),
+        "supporting sentences": sum(line["sentences"] for line in lines),
         "tokens a question": round(float(np.mean([row.tokens_before for row in ours]))),
         "unanswerable": len(empty) or None,
         "kept of these": round(rate, 4) if empty else None,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.quality.controls import MINILM, OURS
 from benchmarks.quality.runner import list_spans
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.environment import name_model
 from benchmarks.shared.minilm import embed_cached
 from benchmarks.shared.passages import join_title
@@ -96,19 +97,25 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> Measured:
     """Measure every set that the data folder has."""
     compressor = Compressor(options.model, threads=options.threads)
-    curves: list[Row] = []
-    promises: list[Row] = []
+    lines: list[Line] = []
     for task in SETS:
-        title = TASKS[task].title
         limit = options.limit * (MORE if task == "packages" else 1)
         examples = load(task, "eval", data=options.data, limit=limit, seed=options.seed)
         pairs = make_pairs(examples, options.seed)
-        scores, shares = measure_set(compressor, pairs, title)
-        curves += list_curve(title, scores)
-        promises.append({"set": title, "questions": len(pairs), **shares})
-        if task == "packages":
-            promises += split_domains(pairs, shares)
-    tables = [
+        lines += [measure_pair(compressor, task, pair) for pair in track(pairs, TASKS[task].title)]
+    return Measured(make_tables(lines), name_model(load_artifact(options.model)), rows=lines)
+
+
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the tables, from the lines of all questions."""
+    curves: list[Row] = []
+    promises: list[Row] = []
+    for task in dict.fromkeys(line["task"] for line in lines):
+        own = [line for line in lines if line["task"] == task]
+        curves += list_curve(TASKS[task].title, own)
+        promises.append(summarise(TASKS[task].title, own))
+        promises += split_domains(own)
+    return [
         Table(
             "Questions without an answer that are refused",
             CURVE,
@@ -118,7 +125,6 @@ def measure(options: Options) -> Measured:
         ),
         Table(f"What is kept if {PROMISED:.0%} are promised", PROMISES, tuple(promises)),
     ]
-    return Measured(tables, name_model(load_artifact(options.model)))
 
 
 CURVE = (
@@ -155,30 +161,31 @@ def make_pairs(examples: Sequence[Example], seed: int) -> list[Pair]:
     return pairs
 
 
-def measure_set(
-    compressor: Compressor, pairs: Sequence[Pair], title: str
-) -> tuple[Mapping[str, Scores], dict[str, tuple[float | None, ...]]]:
-    """Return the scores of each system, and what the promises of tersely keep, a number for each question."""
-    values: dict[str, tuple[list[float], list[float]]] = {
-        name: ([], []) for name in (OURS, BEST, WORDS, MINILM)
-    }
-    rows: dict[str, list[float | None]] = {column.name: [] for column in PROMISES[2:]}
-    for pair in track(pairs, title):
-        for side, documents in enumerate((pair.answered, pair.unanswered)):
-            result = compressor.compress(pair.example.question, documents, abstain=PROMISED)
-            rows["refused" if side else "let through"].append(float((result.status == "abstained") == side))
-            values[OURS][side].append(result.answerable or 0.0)
-            values[BEST][side].append(max(span.score for span in (*result.kept, *result.dropped)))
-            for name, rate in ((WORDS, _rate_words), (MINILM, _rate_cosine)):
-                values[name][side].append(rate(pair.example.question, documents))
-            if not side:
-                rows["calibrated"].append(float(bool(result.calibrated)))
-        # The documents of the example, because labels count them.
-        whole = compressor.compress(pair.example.question, pair.example.to_documents(), recall=PROMISED)
-        score = score_kept(pair.example, list_spans(whole))
-        rows["evidence kept"].append(_keeps_evidence(score))
-    scores = {name: Scores(np.array(a), np.array(b)) for name, (a, b) in values.items()}
-    return scores, {name: tuple(own) for name, own in rows.items()}
+def measure_pair(compressor: Compressor, task: str, pair: Pair) -> Line:
+    """Return the scores with and without evidence, and 1 for each promise that tersely keeps, else 0."""
+    question = pair.example.question
+    line: Line = {"task": task, "id": pair.example.id}
+    if task == "packages":
+        line["domain"] = find_domain(next(d.title or "" for d in pair.example.documents if d.gold))
+    for side, documents in (("answered", pair.answered), ("unanswered", pair.unanswered)):
+        result = compressor.compress(question, documents, abstain=PROMISED)
+        line[side] = {
+            OURS: result.answerable or 0.0,
+            BEST: max(span.score for span in (*result.kept, *result.dropped)),
+            WORDS: _rate_words(question, documents),
+            MINILM: _rate_cosine(question, documents),
+        }
+        if side == "answered":
+            line["let through"] = float(result.status != "abstained")
+            line["calibrated"] = float(bool(result.calibrated))
+        else:
+            line["refused"] = float(result.status == "abstained")
+    # The documents of the example, because labels count them.
+    whole = compressor.compress(question, pair.example.to_documents(), recall=PROMISED)
+    kept = list_spans(whole)
+    line["kept"] = kept
+    line["evidence kept"] = _keeps_evidence(score_kept(pair.example, kept))
+    return line
 
 
 def _keeps_evidence(score: Score) -> float | None:
@@ -188,18 +195,20 @@ def _keeps_evidence(score: Score) -> float | None:
     return None if score.support_kept is None else float(score.support_kept == 1)
 
 
-def split_domains(pairs: Sequence[Pair], promise: Mapping[str, Sequence[float | None]]) -> list[Row]:
-    """Return a row for each domain with enough questions."""
-    names = [find_domain(next(d.title or "" for d in pair.example.documents if d.gold)) for pair in pairs]
-    rows: list[Row] = []
-    for name, count in Counter(names).most_common():
-        if count >= FEWEST:
-            own = {
-                column: tuple(value for value, domain in zip(values, names, strict=True) if domain == name)
-                for column, values in promise.items()
-            }
-            rows.append({"set": f"of these: {name}", "questions": count, **own})
-    return rows
+def summarise(title: str, lines: Lines) -> Row:
+    """Return the row of a set or a domain: a number for each question and promise."""
+    values = {column.name: tuple(line[column.name] for line in lines) for column in PROMISES[2:]}
+    return {"set": title, "questions": len(lines), **values}
+
+
+def split_domains(lines: Lines) -> list[Row]:
+    """Return a row for each domain with enough questions; none for a set without domains."""
+    counts = Counter(line["domain"] for line in lines if "domain" in line)
+    return [
+        summarise(f"of these: {name}", [line for line in lines if line["domain"] == name])
+        for name, count in counts.most_common()
+        if count >= FEWEST
+    ]
 
 
 def find_domain(title: str) -> str:
@@ -208,19 +217,18 @@ def find_domain(title: str) -> str:
     return next((name for name, packages in DOMAINS.items() if package in packages.split()), OTHER_DOMAIN)
 
 
-def list_curve(title: str, scores: Mapping[str, Scores]) -> list[Row]:
+def list_curve(title: str, lines: Lines) -> list[Row]:
     """Return the rows of a set."""
-    return [
-        {
-            "set": title,
-            "score": name,
-            "AUROC": round(own.area(), 4),
-            "lost": loss,
-            "refused": own.refused(loss),
-        }
-        for name, own in scores.items()
-        for loss in LOSSES
-    ]
+    rows: list[Row] = []
+    for name in (OURS, BEST, WORDS, MINILM):
+        answered, unanswered = (
+            np.array([line[side][name] for line in lines]) for side in ("answered", "unanswered")
+        )
+        own = Scores(answered, unanswered)
+        for loss in LOSSES:
+            place = {"set": title, "score": name, "lost": loss}
+            rows.append({**place, "AUROC": round(own.area(), 4), "refused": own.refused(loss)})
+    return rows
 
 
 def _list_units(documents: Sequence[Document]) -> list[str]:

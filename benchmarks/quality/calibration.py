@@ -8,7 +8,7 @@ mixed in its proportions. Nothing is promised for the others.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.quality.controls import CachedScorer, load_selector
 from benchmarks.quality.runner import list_spans
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import Estimate
 from benchmarks.shared.tasks import Example, load, score_kept
 from benchmarks.table import Column, Row, Table
@@ -72,12 +73,14 @@ class Coverage:
     """Mean share of tokens kept."""
     kept: tuple[int, ...]
     """For each question 1 if an answer was kept, else 0."""
+    represented: int
+    """Calibration questions of the sets that the part represents; 0 if it represents none."""
 
-    def to_row(self, promised: bool) -> Row:
-        """Return the row of a table. `promised`: the calibration has such questions."""
+    def to_row(self) -> Row:
+        """Return the row of a table."""
         return {
             "set": self.title,
-            "in the calibration": promised,
+            "in the calibration": self.represented > 0,
             "questions": len(self.kept),
             "promised": self.recall,
             "kept": self.kept,
@@ -98,19 +101,36 @@ def measure(options: Options) -> Measured:
     if calibration is None:
         raise TerselyError(f"{model} has no calibration: export it again, or run `tersely calibrate`")
     compressor = Compressor(CachedScorer(selector), threads=options.threads)
-    rows = {part: measure_part(part, compressor, options) for part in (*PROMISED, *OTHER)}
-    promised = [row for part in PROMISED for row in rows[part]]
-    table = mix(promised, calibration.questions)
-    table += [row.to_row(bool(part.sets)) for part in rows for row in rows[part]]
+    lines: list[Line] = []
+    for part in (*PROMISED, *OTHER):
+        represented = sum(calibration.questions.get(name, 0) for name in part.sets)
+        lines += measure_part(part, compressor, represented, options)
     sets = ", ".join(f"{name} {count}" for name, count in calibration.questions.items())
     total = sum(calibration.questions.values())
     settings = {f"threshold at {recall:g}": calibration.threshold(recall) for recall in RECALLS}
-    tables = [Table("What is kept", COLUMNS, tuple(table), across="promised")]
-    return Measured(tables, model, {"calibrated on": f"{total} questions ({sets})", **settings})
+    settings = {"calibrated on": f"{total} questions ({sets})", **settings}
+    return Measured(make_tables(lines), model, settings, lines)
 
 
-def measure_part(part: Part, compressor: Compressor, options: Options) -> list[Coverage]:
-    """Return the coverage at each promised recall."""
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the table, from the lines of all questions."""
+    parts: dict[str, list[Line]] = {}
+    for line in lines:
+        parts.setdefault(line["part"], []).append(line)
+    rows = [_cover(title, own, recall) for title, own in parts.items() for recall in RECALLS]
+    table = [*mix([row for row in rows if row.represented]), *(row.to_row() for row in rows)]
+    return [Table("What is kept", COLUMNS, tuple(table), across="promised")]
+
+
+def _cover(title: str, lines: Lines, recall: float) -> Coverage:
+    results = [line["recalls"][str(recall)] for line in lines]
+    rate = round(float(np.mean([result["rate"] for result in results])), 4)
+    kept = tuple(result["answer"] for result in results)
+    return Coverage(title, recall, rate, kept, lines[0]["represented"])
+
+
+def measure_part(part: Part, compressor: Compressor, represented: int, options: Options) -> list[Line]:
+    """Return a line for each question: the rate, the ranges and whether an answer is kept, by recall."""
     examples = load(
         part.task,
         "eval",
@@ -120,18 +140,17 @@ def measure_part(part: Part, compressor: Compressor, options: Options) -> list[C
         negatives=part.negatives,
     )
     answerable = [example for example in examples if _has_answer_in_unit(example)]
-    kept: dict[float, list[int]] = {recall: [] for recall in RECALLS}
-    rates: dict[float, list[float]] = {recall: [] for recall in RECALLS}
+    lines: list[Line] = []
     for example in track(answerable, part.title):
         documents = example.to_documents()
+        recalls: dict[str, Line] = {}
         for recall in RECALLS:
             result = compressor.compress(example.question, documents, recall=recall)
-            kept[recall].append(int(bool(score_kept(example, list_spans(result)).answer_kept)))
-            rates[recall].append(result.rate)
-    return [
-        Coverage(part.title, recall, round(float(np.mean(rates[recall])), 4), tuple(kept[recall]))
-        for recall in RECALLS
-    ]
+            kept = list_spans(result)
+            answer = int(bool(score_kept(example, kept).answer_kept))
+            recalls[str(recall)] = {"answer": answer, "rate": result.rate, "kept": kept}
+        lines.append({"part": part.title, "id": example.id, "represented": represented, "recalls": recalls})
+    return lines
 
 
 def _has_answer_in_unit(example: Example) -> bool:
@@ -142,17 +161,13 @@ def _has_answer_in_unit(example: Example) -> bool:
     )
 
 
-def mix(rows: Sequence[Coverage], questions: Mapping[str, int]) -> list[Row]:
-    """Return the coverage of the promised parts together, in the proportions of the calibration.
-
-    `questions` is the number of calibration questions of each set.
-    """
-    weights = np.array([sum(questions.get(s, 0) for s in part.sets) for part in PROMISED], dtype=float)
-    weights /= weights.sum()
-    by_place = {(row.title, row.recall): row for row in rows}
+def mix(rows: Sequence[Coverage]) -> list[Row]:
+    """Return the coverage of the promised parts together, in the proportions of the calibration."""
     mixed: list[Row] = []
     for recall in RECALLS:
-        chosen = [by_place[part.title, recall] for part in PROMISED]
+        chosen = [row for row in rows if row.recall == recall]
+        weights = np.array([row.represented for row in chosen], dtype=float)
+        weights /= weights.sum()
         kept = [np.array(row.kept, dtype=float) for row in chosen]
         mean = float(sum(w * k.mean() for w, k in zip(weights, kept, strict=True)))
         variance = sum(w**2 * k.var() / len(k) for w, k in zip(weights, kept, strict=True))

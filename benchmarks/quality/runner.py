@@ -36,6 +36,8 @@ class QuestionRow:
     """Number of supporting spans."""
     tokens_before: int
     tokens_after: int
+    kept: tuple[KeptSpan, ...] = ()
+    """Ranges that were kept; empty in rows that were read again."""
 
 
 QuestionRows = dict[tuple[str, str], list[QuestionRow]]
@@ -46,7 +48,7 @@ def score_question(example: Example, kept: Sequence[KeptSpan], before: int, afte
     """Return the row of a system that kept the spans `kept`, `after` of `before` tokens."""
     score = score_kept(example, kept)
     support = (score.support_kept or 0.0) * score.supports
-    return QuestionRow(score.answer_kept, support, score.supports, before, after)
+    return QuestionRow(score.answer_kept, support, score.supports, before, after, tuple(kept))
 
 
 def kept_and_total(rows: Sequence[QuestionRow], metric: Metric) -> tuple[Floats, Floats]:

@@ -10,8 +10,9 @@ import sys
 
 from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.reading.contexts import Key
-from benchmarks.reading.rows import CONTEXTS, ROWS, read_answers, read_lines
+from benchmarks.reading.rows import CONTEXTS, ROWS, read_answers
 from benchmarks.reading.tables import Size, make_tables
+from benchmarks.rows import read_lines
 from tersely.errors import TerselyError
 
 

@@ -24,16 +24,8 @@ from pathlib import Path
 from benchmarks.command import SEED, track
 from benchmarks.quality.controls import load_selector
 from benchmarks.reading.contexts import SETS, Context, open_set
-from benchmarks.reading.rows import (
-    CONTEXTS,
-    ROWS,
-    Answer,
-    append,
-    publish,
-    read_answers,
-    read_contexts,
-    read_lines,
-)
+from benchmarks.reading.rows import CONTEXTS, ROWS, Answer, append, read_answers, read_contexts
+from benchmarks.rows import publish, read_lines
 from benchmarks.shared.environment import read_environment
 from benchmarks.shared.readers import Prompt, Template, open_reader
 from benchmarks.shared.readers.protocol import ABSTENTION, READING, make_prompt_key

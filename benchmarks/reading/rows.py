@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.reading.contexts import Context, Key
+from benchmarks.rows import read_lines
 
 ROWS = Path(__file__).parent / "rows"
 """One file for the contexts, and one for each reader."""
@@ -45,20 +45,6 @@ def append(path: Path, rows: Iterable[Any]) -> None:
         stream.write(text.encode("utf-8"))
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file of JSON lines, compressed or not. A last line that was cut off is left out."""
-    if not path.is_file():
-        return
-    with (
-        gzip.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8") as stream
-    ):
-        for line in stream:
-            if line.endswith("\n"):
-                yield json.loads(line)
-
-
 def read_contexts(folder: Path) -> list[Context]:
     """Return the contexts of a work folder."""
     contexts: dict[Key, Context] = {}
@@ -73,13 +59,6 @@ def read_contexts(folder: Path) -> list[Context]:
 def read_answers(path: Path) -> list[Answer]:
     """Return the answers of a file."""
     return [Answer(**row) for row in read_lines(path)]
-
-
-def publish(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write rows as compressed JSON lines. The same rows give the same bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
-    path.write_bytes(gzip.compress(lines.encode("utf-8"), compresslevel=9, mtime=0))
 
 
 def _to_spans(kept: list[list[int]] | None) -> tuple[tuple[int, int, int], ...] | None:

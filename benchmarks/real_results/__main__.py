@@ -9,11 +9,12 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.real_results.questions import SETS, Question, load
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import estimate_share
 from benchmarks.table import Column, Row, Table
 from benchmarks.tool_results.methods import MASKING, Shorten, make_methods
@@ -65,58 +66,56 @@ def measure(options: RealResultsOptions) -> Measured:
     compressor = Compressor(options.model, threads=options.threads)
     methods = make_methods(compressor)
     del methods[MASKING]  # it keeps no answer
-    answered: list[tuple[int, str, list[bool]]] = []
-    together: list[Row] = []
+    lines: list[Line] = []
     for budget in BUDGETS:
         for name, shorten in methods.items():
-            kept, seconds = judge(shorten, loaded.questions, budget, f"{name}, {budget:,} tokens")
-            answered.append((budget, name, kept))
-            together.append(
-                {
-                    "budget": budget,
-                    "method": name,
-                    "answered": estimate_share(sum(kept), len(kept)).round(),
-                    "median of a call": statistics.median(seconds),
-                }
-            )
-    tables = [
-        Table("All kinds together", TOGETHER, tuple(together), across="budget"),
-        Table("Each kind", BY_KIND, split_kinds(loaded.questions, answered), across="method", printed=False),
-    ]
+            lines += judge(name, shorten, loaded.questions, budget)
     settings = {"set": options.set, "questions": len(loaded.questions), "dropped": len(loaded.dropped)}
-    return Measured(tables, compressor.model, settings)
+    return Measured(make_tables(lines), compressor.model, settings, lines)
 
 
-def judge(
-    shorten: Shorten, questions: Sequence[Question], budget: int, description: str
-) -> tuple[list[bool], list[float]]:
-    """Return for each question whether its answer and evidence are kept, and the seconds of the call."""
-    kept: list[bool] = []
-    seconds: list[float] = []
-    for question in track(questions, description):
+def judge(method: str, shorten: Shorten, questions: Sequence[Question], budget: int) -> list[Line]:
+    """Return for each question 1 if its answer and evidence are kept, else 0, and the seconds of the call."""
+    lines: list[Line] = []
+    for question in track(questions, f"{method}, {budget:,} tokens"):
         start = time.perf_counter()
         text = shorten(question.text, question.question, budget)
-        seconds.append(time.perf_counter() - start)
-        kept.append(question.is_answered(text))
-    return kept, seconds
+        seconds = round(time.perf_counter() - start, 6)
+        place = {"budget": budget, "method": method, "id": question.id, "kind": question.kind}
+        lines.append({**place, "answered": int(question.is_answered(text)), "seconds": seconds})
+    return lines
 
 
-def split_kinds(
-    questions: Sequence[Question], answered: Sequence[tuple[int, str, list[bool]]]
-) -> tuple[Row, ...]:
-    """Return a row for each budget, kind and method."""
-    kinds = {kind: [q.kind == kind for q in questions] for kind in dict.fromkeys(q.kind for q in questions)}
-    return tuple(
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the tables, from a line for each question, method and budget."""
+    groups: dict[tuple[int, str], list[Line]] = {}
+    for line in lines:
+        groups.setdefault((line["budget"], line["method"]), []).append(line)
+    together = tuple(
         {
             "budget": budget,
-            "kind": kind,
-            "questions": sum(members),
             "method": method,
-            "answered": sum(k for k, m in zip(kept, members, strict=True) if m) / sum(members),
+            "answered": estimate_share(sum(line["answered"] for line in own), len(own)).round(),
+            "median of a call": statistics.median(line["seconds"] for line in own),
         }
-        for budget, method, kept in answered
-        for kind, members in kinds.items()
+        for (budget, method), own in groups.items()
     )
+    by_kind = tuple(
+        {"budget": budget, "method": method, **row}
+        for (budget, method), own in groups.items()
+        for row in split_kinds(own)
+    )
+    return [
+        Table("All kinds together", TOGETHER, together, across="budget"),
+        Table("Each kind", BY_KIND, by_kind, across="method", printed=False),
+    ]
+
+
+def split_kinds(lines: Lines) -> Iterator[Row]:
+    """Yield for each kind its number of questions and the share that is answered."""
+    for kind in dict.fromkeys(line["kind"] for line in lines):
+        answered = [line["answered"] for line in lines if line["kind"] == kind]
+        yield {"kind": kind, "questions": len(answered), "answered": sum(answered) / len(answered)}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.command import Measured, Options, make_parser, run
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import estimate_share
 from benchmarks.table import Column, Row, Table
 from benchmarks.tool_results.kinds import KINDS, Case, make_case
@@ -55,44 +56,65 @@ def measure(options: Options) -> Measured:
         kind: [make_case(kind, options.seed * 1000 + number) for number in range(options.limit)]
         for kind in KINDS
     }
-    rows: list[Row] = []
+    lines: list[Line] = []
     for rate in RATES:
         for kind, same_kind in cases.items():
             budgets = [max(1, int(rate * compressor.count_tokens(case.text))) for case in same_kind]
             for name, shorten in methods.items():
-                row = measure_method(compressor, shorten, same_kind, budgets)
-                rows.append({"rate": f"{rate:.0%}", "kind": kind, "method": name, **row})
-    return Measured(make_tables(rows, options.limit), compressor.model, {"cases of each kind": options.limit})
+                place = {"rate": f"{rate:.0%}", "kind": kind, "method": name}
+                measured = measure_method(compressor, shorten, same_kind, budgets)
+                lines += [{**place, "case": number, **line} for number, line in enumerate(measured)]
+    return Measured(make_tables(lines), compressor.model, {"cases of each kind": options.limit}, lines)
 
 
-def make_tables(rows: Sequence[Row], cases: int) -> list[Table]:
-    """Return the table of all kinds and that of their sums. `cases` is their number of each kind."""
+def measure_method(
+    compressor: Compressor, shorten: Shorten, cases: Sequence[Case], budgets: Sequence[int]
+) -> list[Line]:
+    """Return the result of one method on each case. `budgets` holds the most tokens of each."""
+    lines: list[Line] = []
+    for case, budget in zip(cases, budgets, strict=True):
+        start = time.perf_counter()
+        text = shorten(case.text, case.question, budget)
+        seconds = time.perf_counter() - start
+        lines.append(
+            {
+                "before": compressor.count_tokens(case.text),
+                "after": compressor.count_tokens(text),
+                "answered": int(case.is_answered(text)),
+                "false": int(case.is_false(text)),
+                "parses": int(case.parses(text)) if case.parses and text else None,
+                "seconds": round(seconds, 6),
+            }
+        )
+    return lines
+
+
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the table of all kinds and that of their sums, from a line for each case of each method."""
+    groups: dict[tuple[str, str, str], list[Line]] = {}
+    for line in lines:
+        groups.setdefault((line["rate"], line["kind"], line["method"]), []).append(line)
+    rows = [
+        {"rate": rate, "kind": kind, "method": method, **_summarise(own)}
+        for (rate, kind, method), own in groups.items()
+    ]
+    cases = len(lines) // len(rows)  # all kinds have as many
     return [
         Table("All kinds together", TOGETHER, join_kinds(rows, cases), across="rate"),
         Table("Each kind", BY_KIND, tuple(rows), across="method", printed=False),
     ]
 
 
-def measure_method(
-    compressor: Compressor, shorten: Shorten, cases: Sequence[Case], budgets: Sequence[int]
-) -> dict[str, float | None]:
-    """Return the cells of one method on the cases of one kind. `budgets` holds the most tokens of each."""
-    seconds: list[float] = []
-    texts: list[str] = []
-    for case, budget in zip(cases, budgets, strict=True):
-        start = time.perf_counter()
-        texts.append(shorten(case.text, case.question, budget))
-        seconds.append(time.perf_counter() - start)
-    parsed = [case.parses(text) for case, text in zip(cases, texts, strict=True) if case.parses and text]
-    before = [compressor.count_tokens(case.text) for case in cases]
-    after = [compressor.count_tokens(text) for text in texts]
+def _summarise(lines: Lines) -> dict[str, float | None]:
+    """Return the cells of one method on the cases of one kind."""
+    parsed = [line["parses"] for line in lines if line["parses"] is not None]
     return {
-        "tokens": statistics.mean(before),
-        "answered": statistics.mean(c.is_answered(t) for c, t in zip(cases, texts, strict=True)),
-        "false": statistics.mean(c.is_false(t) for c, t in zip(cases, texts, strict=True)),
+        "tokens": statistics.mean(line["before"] for line in lines),
+        "answered": statistics.mean(line["answered"] for line in lines),
+        "false": statistics.mean(line["false"] for line in lines),
         "parses": statistics.mean(parsed) if parsed else None,
-        "tokens kept": statistics.mean(a / b for a, b in zip(after, before, strict=True)),
-        "seconds": statistics.median(seconds),
+        "tokens kept": statistics.mean(line["after"] / line["before"] for line in lines),
+        "seconds": statistics.median(line["seconds"] for line in lines),
     }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.quality.controls import HeadScorer
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import bootstrap_mean, bootstrap_mean_difference
 from benchmarks.shared.tasks.rows import find_data_folder
 from benchmarks.table import Column, Row, Table
@@ -48,50 +49,66 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> Measured:
     """Compress every case with every method at every rate."""
     folder = find_data_folder(options.data)
-    rows: list[Row] = []
+    lines: list[Line] = []
     sizes: dict[str, int] = {}
     for name, size in SIZES.items():
         cases = load_cases(name, folder, min(size, options.limit))
         sizes[TITLES[name]] = len(cases)
         methods = make_methods((d.text for case in cases for d in case.documents), options.seed)
         for rate in RATES:
-            rows += measure_set(name, rate, cases, methods, options.seed)
+            lines += measure_set(name, rate, cases, methods)
             print(f"{name} {rate:g} done", file=sys.stderr, flush=True)
-    table = Table("What is kept", COLUMNS, tuple(rows), across="method", only={"of": PRINTED})
-    return Measured([table], settings=sizes)
+    return Measured(make_tables(lines, options.seed), settings=sizes, rows=lines)
 
 
 def measure_set(
-    name: str, rate: float, cases: Sequence[OpenCase], methods: Mapping[str, Method], seed: int
-) -> list[Row]:
-    """Return the rows of every method on the cases of a set."""
+    name: str, rate: float, cases: Sequence[OpenCase], methods: Mapping[str, Method]
+) -> list[Line]:
+    """Return what every method keeps of each case of a set."""
     count = Compressor(HeadScorer()).count_tokens
     before = [sum(count(document.text) for document in case.documents) for case in cases]
-    results: dict[str, list[dict[str, float]]] = {}
-    costs: dict[str, dict[str, float]] = {}
+    lines: list[Line] = []
     for method, compress in methods.items():
-        seconds: list[float] = []
-        shares: list[float] = []
-        results[method] = []
         for case, size in zip(cases, before, strict=True):
             start = time.perf_counter()
             text = compress(case.documents, max(1, int(rate * size)))
-            seconds.append(time.perf_counter() - start)
-            shares.append(count(text) / size)
-            results[method].append(case.measure(text))
-        costs[method] = {
-            "tokens kept": statistics.mean(shares),
-            "median seconds": statistics.median(seconds),
-        }
-    rows: list[Row] = []
+            seconds = round(time.perf_counter() - start, 6)
+            place = {"set": name, "rate": rate, "method": method, "case": case.id}
+            tokens = {"before": size, "after": count(text)}
+            lines.append({**place, **tokens, "seconds": seconds, "kept": case.measure(text)})
+    return lines
+
+
+def make_tables(lines: Lines, seed: int) -> list[Table]:
+    """Return the table, from the lines of all cases."""
+    sets: dict[tuple[str, float], dict[str, list[Line]]] = {}
+    for line in lines:
+        sets.setdefault((line["set"], line["rate"]), {}).setdefault(line["method"], []).append(line)
+    rows = [
+        {"set": name, "rate": rate, **row}
+        for (name, rate), methods in sets.items()
+        for row in compare_methods(methods, seed)
+    ]
+    return [Table("What is kept", COLUMNS, tuple(rows), across="method", only={"of": PRINTED})]
+
+
+def compare_methods(methods: Mapping[str, Lines], seed: int) -> Iterator[Row]:
+    """Yield the rows of every method on the cases of a set at a rate."""
     for measured, title in MEASURES.items():
-        ours = [result[measured] for result in results[OURS] if measured in result]
-        for method in methods if ours else ():
-            kept = [result[measured] for result in results[method] if measured in result]
-            lead = None if method == OURS else bootstrap_mean_difference(ours, kept, seed).round()
-            row: Row = {"set": name, "rate": rate, "of": title, "method": method, "tersely's lead": lead}
-            rows.append({**row, "kept": bootstrap_mean(kept, seed).round(), **costs[method]})
-    return rows
+        kept = {
+            method: [line["kept"][measured] for line in lines if measured in line["kept"]]
+            for method, lines in methods.items()
+        }
+        for method, lines in methods.items() if kept[OURS] else ():
+            lead = None if method == OURS else bootstrap_mean_difference(kept[OURS], kept[method], seed)
+            yield {
+                "of": title,
+                "method": method,
+                "kept": bootstrap_mean(kept[method], seed).round(),
+                "tersely's lead": lead and lead.round(),
+                "tokens kept": statistics.mean(line["after"] / line["before"] for line in lines),
+                "median seconds": statistics.median(line["seconds"] for line in lines),
+            }
 
 
 if __name__ == "__main__":

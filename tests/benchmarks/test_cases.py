@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.attacks import __main__ as attacks
 from benchmarks.attacks import cases
-from benchmarks.attacks.__main__ import measure_attack
+from benchmarks.attacks.__main__ import make_row, measure_attack
 from benchmarks.attacks.cases import ATTACKS, CASES, OTHERS, STRUCTURES, Case, make_cases
 from benchmarks.quality.controls import HeadScorer, RandomScorer
 from benchmarks.shared.tasks import KeptSpan
@@ -44,10 +44,10 @@ def test_rows_hold_what_is_kept_of_each_case() -> None:
         doc, start, end = case.honest
         return [(doc, start, start + (end - start + 1) // 2)]
 
-    row = measure_attack("crowd", "hostile", keep_hostile, seed=1)
+    row = make_row("hostile", "crowd", measure_attack("crowd", "hostile", keep_hostile, seed=1))
     assert row["honest sentence kept"] == (0.0,) * CASES
     assert row["hostile text kept"] == (1.0,) * CASES
-    row = measure_attack("stuffed", "honest", keep_half_of_honest, seed=1)
+    row = make_row("honest", "stuffed", measure_attack("stuffed", "honest", keep_half_of_honest, seed=1))
     assert row["honest sentence kept"] == (1.0,) * CASES
     assert row["hostile text kept"] == (0.0,) * CASES
 

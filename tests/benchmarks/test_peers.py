@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import process, published, worker
-from benchmarks.peers.__main__ import compare_answers, compress_or_keep_all
+from benchmarks.peers.__main__ import compress_or_keep_all
 from benchmarks.peers.catalogue import BY_NAME, PEERS
 from benchmarks.peers.process import Output, PeerProcess, search_budget
+from benchmarks.peers.tables import compare_answers
 from benchmarks.quality.controls import BM25Scorer, RandomScorer
 from benchmarks.shared.tasks.example import Example, SourceDocument
 from benchmarks.table import Record
@@ -165,7 +166,7 @@ def test_a_published_setting_counts_answers(make: str, others: str, monkeypatch:
     monkeypatch.setattr(published, others, 3)
     compressor = Compressor(BM25Scorer())
     cases = list(getattr(published, make)(TOWNS, 4))
-    assert [question for question, *_ in cases] == [row["question"] for row in TOWNS]
-    for question, documents, score in cases:
+    assert [case[:2] for case in cases] == [(row["id"], row["question"]) for row in TOWNS]
+    for _, question, documents, score in cases:
         assert score(compressor.compress(question, documents)) == 1
         assert score(compressor.compress(question, documents, budget=1)) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,10 @@ from benchmarks.quality.controls import (
     HeadScorer,
     RandomScorer,
 )
+from benchmarks.quality.rows import make_lines, read_rows
 from benchmarks.quality.runner import OWN, QuestionRows, list_spans, run_task
 from benchmarks.quality.slim import compress_to, count_rendered, locate_pieces
-from benchmarks.shared.tasks import Example, load
+from benchmarks.shared.tasks import Example, load, score_kept
 from benchmarks.table import Record, Table
 from tersely.compressor import Compressor
 from tersely.score import DocumentScores, ScoredInput, Scorer
@@ -55,7 +57,8 @@ def rows(examples: list[Example]) -> QuestionRows:
 
 @pytest.fixture(scope="module")
 def tables(rows: QuestionRows, examples: list[Example]) -> dict[str, Table]:
-    tables = make_tables({"hotpotqa": examples}, {"hotpotqa": rows}, seed=1)
+    lines = json.loads(json.dumps(make_lines("hotpotqa", examples, rows)))
+    tables = make_tables(lines, seed=1)
     return {table.title: table for table in tables}
 
 
@@ -65,6 +68,16 @@ def test_every_system_stays_within_every_rate(rows: QuestionRows) -> None:
         for row, ours in zip(questions, rows[OURS, OWN], strict=True):
             limit = ours.tokens_after if setting == OWN else float(setting) * row.tokens_before
             assert row.tokens_after <= max(1, limit), system
+
+
+def test_rows_are_read_as_they_were_written(examples: list[Example], rows: QuestionRows) -> None:
+    lines = make_lines("hotpotqa", examples, rows)
+    read = read_rows(lines)
+    assert read == {place: [replace(row, kept=()) for row in own] for place, own in rows.items()}
+    assert [line["id"] for line in lines] == [example.id for example in examples]
+    for example, line in zip(examples, lines, strict=True):
+        score = score_kept(example, line["kept"][OWN])
+        assert line["systems"][OURS].get("answers", [None])[-1] == score.answer_kept
 
 
 def test_a_scorer_that_knows_keeps_everything(tables: dict[str, Table]) -> None:
@@ -135,13 +148,12 @@ def test_llmslim_stays_within_the_budget(
 
 
 def test_parts_are_mixed_in_the_proportions_of_the_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration, "PROMISED", (Part("a", "A", ("x", "y")), Part("b", "B", ("z",))))
     monkeypatch.setattr(calibration, "RECALLS", (0.9,))
     rows = [
-        Coverage("A", 0.9, rate=0.4, kept=(1, 1, 0, 0)),
-        Coverage("B", 0.9, rate=0.2, kept=(1, 1)),
+        Coverage("A", 0.9, rate=0.4, kept=(1, 1, 0, 0), represented=15),
+        Coverage("B", 0.9, rate=0.2, kept=(1, 1), represented=5),
     ]
-    (mixed,) = mix(rows, {"x": 10, "y": 5, "z": 5, "elsewhere": 80})
+    (mixed,) = mix(rows)
     assert mixed["promised"] == 0.9
     assert mixed["rate"] == pytest.approx(0.75 * 0.4 + 0.25 * 0.2)
     kept = mixed["kept"]

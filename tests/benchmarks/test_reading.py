@@ -12,14 +12,12 @@ from typing import Any
 import pytest
 
 from benchmarks.quality.controls import HeadScorer
-from benchmarks.reading import __main__ as reading
 from benchmarks.reading import collect, meetings, tables
 from benchmarks.reading.contexts import ALL, PairScorer
-from benchmarks.reading.rows import ROWS, Answer, append, publish, read_answers, read_contexts, read_lines
+from benchmarks.reading.rows import ROWS, Answer, append, read_answers, read_contexts
 from benchmarks.reading.tables import MEAN, Size, make_tables
-from benchmarks.results import find_baseline
+from benchmarks.rows import publish, read_lines
 from benchmarks.shared.environment import name_model
-from benchmarks.table import Record
 from tersely import Compressor
 from tersely.errors import InvalidInputError
 from tersely.runtime.artifacts import load_artifact
@@ -180,10 +178,6 @@ def test_questions_about_meetings_find_their_answers_in_the_data(
         meetings.load_meetings(str(tmp_path), 5)
 
 
-def test_published_rows_give_the_recorded_tables() -> None:
-    rows = list(read_lines(ROWS / "contexts.jsonl.gz"))
-    assert rows[0]["model"] == name_model(load_artifact(None))
-    record = Record.read(find_baseline("benchmarks.reading"))
-    options = reading.Options()
-    options.seed = record.seed
-    assert tuple(reading.measure(options).tables) == record.tables
+def test_published_rows_are_those_of_the_model_that_ships() -> None:
+    run = next(read_lines(ROWS / "contexts.jsonl.gz"))
+    assert run["model"] == name_model(load_artifact(None))

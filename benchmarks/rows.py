@@ -1,0 +1,39 @@
+"""The rows of a benchmark: compressed lines of JSON without texts, from which its tables follow."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Line: TypeAlias = dict[str, Any]
+"""What was measured of one question or case, as JSON."""
+Lines: TypeAlias = Sequence[Line]
+
+
+def find_rows(record: Path) -> Path:
+    """Return the path of the rows of the record `record`."""
+    return record.parent / "rows" / f"{record.stem}.jsonl.gz"
+
+
+def publish(path: Path, rows: Iterable[Line]) -> None:
+    """Write rows as compressed JSON lines. The same rows give the same bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(lines.encode("utf-8"), compresslevel=9, mtime=0))
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the rows of a file of JSON lines, compressed or not. A last line that was cut off is left out."""
+    if not path.is_file():
+        return
+    with (
+        gzip.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".gz"
+        else path.open(encoding="utf-8") as stream
+    ):
+        for line in stream:
+            if line.endswith("\n"):
+                yield json.loads(line)
