@@ -64,11 +64,17 @@ def reader_lead(name: str, size: str, against: str = "all documents") -> float:
     return -percent(row["lead in F1"])
 
 
-def mean_lead(against: str) -> tuple[float, ...]:
-    """Return tersely's lead at a quarter on the mean of the sets, in points, with its interval."""
-    where = {"reader": READER, "set": "mean of the sets", "size": "0.25", "against": against}
+def reading_lead(against: str, size: str = "0.25", name: str = "mean of the sets") -> tuple[float, ...]:
+    """Return tersely's lead in F1, in points, with its interval."""
+    where = {"reader": READER, "set": name, "size": size, "against": against}
     lead = find("reading", "Tersely's lead", **where)["lead in F1"]
     return percent(lead), low(lead), high(lead)
+
+
+def reading_gap(against: str, size: str, name: str) -> tuple[float, ...]:
+    """Return by how many points tersely is behind, with the interval."""
+    lead, least, most = reading_lead(against, size, name)
+    return -lead, -most, -least
 
 
 def reader(system: str, size: str) -> float:
