@@ -83,7 +83,7 @@ def answer(request: bytes, shortener: Shortener) -> Json:
         return copilot.answer(fields.get("toolResult"), shorten)
     if "cursor_version" in fields:
         return _answer_cursor(tool, fields.get("tool_output"), shorten)
-    if fields.get("hook_event_name") != "PostToolUse":
+    if fields.get("hook_event_name") != "PostToolUse" or "turn_id" in fields:  # Codex rejects all
         return {}
     output = fields.get("tool_response")
     new = replace_texts(tool, output, shorten)

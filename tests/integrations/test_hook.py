@@ -139,6 +139,11 @@ def test_images_and_outputs_in_files_stay(name: str, response: Json, shortener: 
     assert ask(shortener, make_input(name, tool_response=response)) == {}
 
 
+def test_codex_rejects_replies_so_there_are_none(shortener: TextShortener) -> None:
+    for name in OUTPUTS:
+        assert ask(shortener, make_input(name, turn_id="01a217d8-86f1-70a0-a467-ea93da173bcc")) == {}
+
+
 def test_failures_stay(shortener: TextShortener) -> None:
     assert ask(shortener, make_failure()) == {}
 
