@@ -256,6 +256,20 @@ def test_originals_are_private_and_limited(
     assert not old.exists()
 
 
+def test_an_original_is_written_once(originals: Originals) -> None:
+    key = original_id("text")
+    originals.keep(key, "text")
+    path = originals.path / key
+    first = path.stat().st_ino
+    os.utime(path, (100, 100))
+    originals.keep(key, "text")
+    assert path.stat().st_ino == first
+    assert path.stat().st_mtime > time.time() - 60
+    path.write_text("")  # lost in a crash of the system
+    originals.keep(key, "text")
+    assert originals.get(key) == "text"
+
+
 def test_the_command_prints_an_original(
     originals: Originals, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
