@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 
 from tersely.messages import join_query
 from tersely.runtime.limits import parse_json
+from tersely_hook import copilot
 from tersely_hook.protected import is_protected
 from tersely_hook.request import find_request
 from tersely_hook.shortening import ShorterText
@@ -42,31 +43,47 @@ _NUMBERS_NOTE = (
 )
 
 
-def answer(request: bytes, shortener: Shortener) -> Json:
-    """Return the hook's answer to its input; an empty object leaves the tool's output as it is.
+def read_input(request: bytes) -> Json:
+    """Return a hook's input with the names of Claude Code; an empty object if it is none.
 
-    Raises ValueError for an input that is not JSON, and OSError if an original cannot be kept.
+    Raises ValueError for an input that is not JSON.
     """
     payload = parse_json(request)
     if not isinstance(payload, dict):
         return {}
     fields = cast("Json", payload)
+    return copilot.rename(fields) if "toolName" in fields else fields
+
+
+def answer(request: bytes, shortener: Shortener) -> Json:
+    """Return the hook's answer to its input; an empty object leaves the tool's output as it is.
+
+    Raises ValueError for an input that is not JSON, and OSError if an original cannot be kept.
+    """
+    fields = read_input(request)
     tool, tool_input = fields.get("tool_name"), fields.get("tool_input")
     if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return {}
-    arguments = cast("Json", tool_input)
-    wanted = find_request(fields.get("transcript_path"), fields.get("agent_id"))[:MAX_REQUEST]
+    arguments, is_copilot = cast("Json", tool_input), "toolName" in fields
+    wanted = (
+        copilot.find_request(fields)
+        if is_copilot
+        else find_request(fields.get("transcript_path"), fields.get("agent_id"))
+    )[:MAX_REQUEST]
     if is_protected(tool, arguments, str(fields.get("cwd", "")), wanted):
         return {}
-    query, note = _make_query(arguments, wanted), _NUMBERS_NOTE if tool == "Read" else ""
+    query = _make_query(arguments, wanted)
+    note = _NUMBERS_NOTE if tool == "Read" and not is_copilot else ""
 
     def shorten(text: str) -> str:
         short = shortener.shorten(text, query, note)
         return text if short is None else short.text
 
+    if is_copilot:
+        return copilot.answer(fields.get("toolResult"), shorten)
     if "cursor_version" in fields:
         return _answer_cursor(tool, fields.get("tool_output"), shorten)
-    if fields.get("hook_event_name") != "PostToolUse":
+    if fields.get("hook_event_name") != "PostToolUse" or "turn_id" in fields:  # Codex rejects all
         return {}
     output = fields.get("tool_response")
     new = replace_texts(tool, output, shorten)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from tersely.errors import TerselyError
-from tersely.runtime.limits import parse_json
+from tersely_hook.answers import read_input
 from tersely_hook.request import read_backwards
 from tersely_hook.shortening import ShorterText, TextShortener
 from tersely_ledger import Entry, Ledger, LedgerSettings, Usage, default_path
@@ -84,7 +84,7 @@ def make_record(
     if ledger is None or not (changes or is_compared):
         return None
     try:
-        payload: Any = parse_json(request)
+        payload = read_input(request)
         tool, session, transcript = (
             str(payload.get(name, "")) for name in ("tool_name", "session_id", "transcript_path")
         )

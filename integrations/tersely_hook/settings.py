@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tersely import InvalidInputError
-from tersely_hook import client
+from tersely_hook import client, copilot
 from tersely_hook.answers import CURSOR_MATCHER, MATCHER
 from tersely_hook.store import COMMAND
 
@@ -25,6 +25,8 @@ Place = tuple[str | int, ...]
 _GROUP = 3
 """Length of the place of a matcher with its commands: "hooks", the event, an index."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_START = '{\n  "version": 1\n}\n'
+"""Settings of Cursor or Copilot without hooks."""
 
 
 def _claude_file() -> Path:
@@ -64,20 +66,34 @@ AGENTS = {
         "postToolUse",
         "MCP tools only; Cursor ignores what a hook says of any other",
         lambda command: {"command": command, "matcher": CURSOR_MATCHER, "timeout": TIMEOUT_S},
-        '{\n  "version": 1\n}\n',
+        _START,
+        kept=2,
+    ),
+    "copilot": Agent(
+        lambda: copilot.home() / "hooks" / "tersely.json",
+        "postToolUse",
+        "bash, powershell, view, grep, glob and MCP tools, in results of at most 20 KB",
+        lambda command: {
+            "type": "command",
+            "command": command,
+            "matcher": copilot.MATCHER,
+            "timeout": TIMEOUT_S,
+        },
+        _START,
         kept=2,
     ),
 }
 REJECTED = {
-    "codex": "Codex rejects a replaced output",
-    "copilot": "Copilot keeps outputs of more than 20 KB in a file, and few that are smaller would change",
-    "gemini": "Gemini CLI reports a replaced output to the model as a blocked tool",
+    "codex": "Codex rejects a replaced output, and one that a hook blocks loses its exit code",
+    "gemini": "Gemini CLI ignores a replaced output, and reports one that a hook blocks as an error",
 }
 """Agents whose hooks cannot shorten anything, and why."""
 
 
 PERMISSION = f"Bash({COMMAND}:*)"
 """Entry of Claude Code's settings that lets it open originals without asking."""
+COPILOT_PERMISSION = f"--allow-tool 'shell({COMMAND}:*)'"
+"""Option of Copilot that lets it open originals without asking."""
 
 
 def hook_command() -> str:

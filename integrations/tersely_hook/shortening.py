@@ -7,11 +7,13 @@ answer 86 %, and 2,000 chosen by the model 89 %.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from tersely import Compressor
 from tersely.score.bm25 import BM25
 from tersely.score.protocol import DocumentScores, ScoredInput
+from tersely.tokens import ApproximateCounter
 from tersely_agents.memory.shortening import Shortener
 from tersely_hook.store import Originals, shell_command
 
@@ -37,6 +39,16 @@ class WordScorer:
         return DocumentScores(float(scores.max(initial=0.0)), scores)
 
 
+class _RecentCounter(ApproximateCounter):
+    """Counts a text once that the hook, its shortener and the compressor all want to have counted."""
+
+    def __init__(self) -> None:
+        self._count = lru_cache(maxsize=4)(super().count)
+
+    def count(self, text: str) -> int:
+        return self._count(text)
+
+
 class ShorterText(NamedTuple):
     """A text after shortening."""
 
@@ -52,7 +64,7 @@ class TextShortener:
 
     def __init__(self, originals: Originals) -> None:
         self._originals = originals
-        self._compressor = Compressor(WordScorer())
+        self._compressor = Compressor(WordScorer(), token_counter=_RecentCounter())
         self.count = self._compressor.count_tokens
 
     def shorten(self, text: str, query: str | None, note: str = "") -> ShorterText | None:

@@ -21,8 +21,8 @@ def open_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "s"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(ROOT / name) for name in ("sdk", "integrations")))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    monkeypatch.delenv(SWITCH, raising=False)
+    for name in ("CLAUDE_CONFIG_DIR", "COPILOT_HOME", SWITCH):
+        monkeypatch.delenv(name, raising=False)
     folder = Path(client.folder())
     yield folder
     log = folder / "log"

@@ -139,6 +139,11 @@ def test_images_and_outputs_in_files_stay(name: str, response: Json, shortener: 
     assert ask(shortener, make_input(name, tool_response=response)) == {}
 
 
+def test_codex_rejects_replies_so_there_are_none(shortener: TextShortener) -> None:
+    for name in OUTPUTS:
+        assert ask(shortener, make_input(name, turn_id="01a217d8-86f1-70a0-a467-ea93da173bcc")) == {}
+
+
 def test_failures_stay(shortener: TextShortener) -> None:
     assert ask(shortener, make_failure()) == {}
 
@@ -249,6 +254,20 @@ def test_originals_are_private_and_limited(
     os.utime(old, (time.time() - store.MAX_AGE_S - 10,) * 2)
     Originals(originals.path).keep(original_id("new"), "new")
     assert not old.exists()
+
+
+def test_an_original_is_written_once(originals: Originals) -> None:
+    key = original_id("text")
+    originals.keep(key, "text")
+    path = originals.path / key
+    first = path.stat().st_ino
+    os.utime(path, (100, 100))
+    originals.keep(key, "text")
+    assert path.stat().st_ino == first
+    assert path.stat().st_mtime > time.time() - 60
+    path.write_text("")  # lost in a crash of the system
+    originals.keep(key, "text")
+    assert originals.get(key) == "text"
 
 
 def test_the_command_prints_an_original(

@@ -36,7 +36,8 @@ def test_doctor_calls_the_installed_hook(
     facts = json.loads(capsys.readouterr().out)
     assert facts["claude"] == settings.AGENTS["claude"].tools
     assert facts["cursor"] == "not installed"
-    assert facts["codex"] == "cannot: Codex rejects a replaced output"
+    assert facts["copilot"] == "not installed"
+    assert facts["codex"].startswith("cannot: Codex rejects a replaced output")
     assert "ms, median of 20;" in facts["call"]
     assert facts["process"].endswith("MB of RAM")
     assert facts["originals"].startswith("1, ")

@@ -16,13 +16,13 @@ AGENT = click.argument("agent", default="claude", metavar="[AGENT]")
 
 @click.group(no_args_is_help=False)
 def hook() -> None:
-    """Shorten long tool results inside of Claude Code, and those of MCP tools in Cursor."""
+    """Shorten long tool results inside of Claude Code and Copilot, and those of MCP tools in Cursor."""
 
 
 @hook.command()
 @AGENT
 def install(agent: str) -> int:
-    """Add the hook to the settings of AGENT: claude (default) or cursor."""
+    """Add the hook to the settings of AGENT: claude (default), copilot or cursor."""
     settings = _load(agent)
     chosen = settings.AGENTS[agent]
     is_new = settings.install(agent)
@@ -31,6 +31,9 @@ def install(agent: str) -> int:
     if agent == "claude":
         print(f'Claude Code asks before it opens an original. To allow it, add "{settings.PERMISSION}" to')
         print('"allow" of "permissions" in that file.')
+    elif agent == "copilot":
+        print("Copilot asks before it opens an original. To allow it, start it with the option")
+        print(settings.COPILOT_PERMISSION)
     return OK
 
 
@@ -71,8 +74,8 @@ def _load(agent: str) -> Any:
     settings = importlib.import_module("tersely_hook.settings")
     if agent in settings.REJECTED:
         raise InvalidInputError(
-            f"{settings.REJECTED[agent]}, so little or nothing would be saved, and nothing was "
-            "installed. Use `tersely proxy` with it."
+            f"{settings.REJECTED[agent]}. So nothing would be saved, and nothing was installed. "
+            f"Use: tersely wrap {agent}"
         )
     if agent not in settings.AGENTS:
         names = ", ".join([*settings.AGENTS, *settings.REJECTED])

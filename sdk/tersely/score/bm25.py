@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from tersely.score.words import split_terms
 
+_NONE = Counter[str]()
+
 
 class BM25:
     """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2 and b = 0.75.
@@ -34,7 +36,9 @@ class BM25:
         for text in texts:
             terms = split(text)
             sizes.append(len(terms))
-            counts.append(Counter(terms if wanted is None else filter(wanted.__contains__, terms)))
+            if wanted is not None:
+                terms = [term for term in terms if term in wanted]
+            counts.append(Counter(terms) if terms else _NONE)
         lengths = np.array(sizes, dtype=np.float64)
         norm = k1 * (1 - b + b * lengths / max(lengths.mean(), 1.0)) if texts else lengths
         postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)

@@ -89,21 +89,22 @@ def arrange(
             if unit.kind in _TABLES and (row := next((p for p in parts if p.is_content), None)):
                 place = [*row.needs, place[0] + parts.index(row)]
             places.append(place)
-            for part in parts or (_link(text, unit, series, kind),):
+            for part in parts or (unit,):
+                link = part.link if parts else _make_link(text, unit, series, kind)
                 arranged.append(
-                    Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, part.link)
+                    Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, link)
                 )
     return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
 
 
-def _link(text: str, unit: Unit, series: Series | None, kind: str) -> Unit:
-    """Link a unit that was not opened to its series, if it has one."""
+def _make_link(text: str, unit: Unit, series: Series | None, kind: str) -> Link | None:
+    """Return the link of a unit that was not opened to its series, if it has one."""
     if unit.kind == "comment":
-        return replace(unit, link=Link(None, 0, (), is_frame=False, is_markup=True))
+        return Link(None, 0, (), is_frame=False, is_markup=True)
     if series is None:
-        return replace(unit, link=None) if unit.link else unit
+        return None
     shape = find_shape(text, unit.start, unit.end) if kind == "log" else None
-    return replace(unit, link=Link(series, 1, (), is_frame=False, shape=shape))
+    return Link(series, 1, (), is_frame=False, shape=shape)
 
 
 def _add_heads(unit: Unit, heads: Link | None, places: Sequence[Sequence[int]]) -> Unit:

@@ -143,8 +143,8 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             else:
                 yield from (_make_block(lines, n, n + 1, "line", prefixes[start]) for n in range(at, stop))
         elif (
-            is_prose(" ".join(texts[start:line]))
-            and (line - start > 1 or _is_complete(texts, start))
+            (line - start > 1 or _is_complete(texts, start))
+            and is_prose(" ".join(texts[start:line]))
             and (lines.has_gaps or not any(_COLUMNS.search(text.strip()) for text in texts[start:line]))
             and not (is_record and _LABEL.match(texts[start]))
         ):
@@ -209,11 +209,14 @@ def _are_fields(words: Sequence[str]) -> bool:
 
 def is_wrapped(left: str, right: str, width: int) -> bool:
     """Return whether the break between two lines only wraps a paragraph that is `width` characters wide."""
-    left, right = (PREFIX.sub("", line.rstrip(), count=1) for line in (left, right))
+    left = PREFIX.sub("", left.rstrip(), count=1)
+    if not _is_wordy(left):
+        return False
+    right = PREFIX.sub("", right.rstrip(), count=1)
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
     is_rest = width in _WIDTHS and right.rstrip().endswith(_STOPS) and len(right.split()) == 1
-    if not (_is_wordy(left) and (is_rest or _is_wordy(right))) or _is_indented(left, right):
+    if not (is_rest or _is_wordy(right)) or _is_indented(left, right):
         return False
     if is_rest and not left.endswith(_TERMINALS) and len(left) >= width * _NEARLY_FULL:
         return True

@@ -203,10 +203,11 @@ class _Scanner:
         self, formats: Sequence[Format], index: int, *, starts_paragraph: bool
     ) -> tuple[int, Kind] | None:
         lines = self._lines
+        text, at = lines.text, lines.starts[index]
         for kind, start, find_end, only_starts_paragraphs in formats:
             if only_starts_paragraphs and not starts_paragraph:
                 continue
-            if start.match(lines.text, lines.starts[index]) and (end := find_end(lines, index)):
+            if start.match(text, at) and (end := find_end(lines, index)):
                 return end, kind
         return None
 
