@@ -51,7 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recompute", description=__doc__)
     parser.add_argument("records", nargs="*", type=Path, help="records (default: all that have rows)")
     verdicts: set[Verdict] = set()
-    for path in parser.parse_args(arguments).records or list_records():
+    records: list[Path] = parser.parse_args(arguments).records
+    for path in records:
+        if not path.is_file():
+            parser.error(f"{path} is no file: give the path of a record, as benchmarks/baselines/quality.json")
+    for path in records or list_records():
         for title, verdict in compare(path).items():
             print(f"{verdict:9} {path.stem}: {title}")
             verdicts.add(verdict)
