@@ -23,8 +23,7 @@ from tersely.runtime.cancellation import current_time_limit, run_cancellable, ti
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.score.loading import find_promises, load_scorer
 from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
-from tersely.telemetry import watch_compression
-from tersely.timing import StageTimer
+from tersely.telemetry import StageTimer, watch_compression
 from tersely.tokens import TokenCounter, count_tokens, resolve_counter
 from tersely.types import Compression, Document
 
