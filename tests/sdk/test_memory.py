@@ -103,18 +103,13 @@ def test_fields_of_other_servers_count_as_tokens() -> None:
     assert memory.transcript.tokens > before + 200
 
 
-def test_after_the_last_step_the_transcript_is_overlong() -> None:
+def test_after_the_last_step_the_transcript_is_and_stays_overlong() -> None:
     memory = make_memory(max_steps=2)
     for number in range(2):
         assert memory.transcript.ending is None
         memory.append(call(number), result(number, "Nothing."))
     assert memory.transcript.ending == "overlong"
-
-
-def test_finishing_an_overlong_transcript_leaves_it_overlong() -> None:
-    memory = make_memory(max_steps=1)
-    for number in range(2):
-        memory.append(call(number), result(number, "Nothing."))
+    memory.append(call(2), result(2, "Nothing."))
     memory.finish()
     assert memory.transcript.ending == "overlong"
 
