@@ -1,4 +1,4 @@
-"""One summary: what is asked of the model, what its reply is checked for, and what is quoted without one."""
+"""Make one summary: write the prompt, check the model's reply, and quote the documents without a model."""
 
 from __future__ import annotations
 
