@@ -77,7 +77,7 @@ def test_unanswered_calls_block_prompts_until_interrupted() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"limit": 100}, "200 tokens or more"),
+        ({"limit": 199}, "200 tokens or more"),
         ({"limit": 600, "summary_tokens": 300}, "Pass 150 or less"),
         ({"limit": 600, "max_steps": 0}, "1 or more"),
         ({"limit": 600, "first": []}, "Pass `first`"),
