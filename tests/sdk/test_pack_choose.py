@@ -284,6 +284,15 @@ def test_a_dropped_copy_never_breaks_a_promise() -> None:
     assert receive(split, scored, promises_recall=True).recall_met is True
 
 
+def test_a_refused_request_keeps_nothing_and_no_promise() -> None:
+    split = make_titled()
+    scored = make_scored(split, 0.9, 0.3, 0.6, threshold=0.95, refusal="no document answers")
+    result = receive(split, scored, promises_recall=True)
+    assert (result.text, result.kept, result.tokens_after) == ("", (), 0)
+    assert [span.reason for span in result.dropped] == ["abstained"] * 3
+    assert (result.status, result.reason, result.recall_met) == ("abstained", "no document answers", False)
+
+
 @pytest.mark.parametrize("status", ["unchanged", "bypassed", "failed_open"])
 def test_keep_everything_keeps_every_unit_unscored(status: Any) -> None:
     result = keep_everything(make_titled(), Bypass(status, "because"), "model@1", Promises(0.5))
