@@ -23,12 +23,12 @@ from benchmarks.table import Column, Row, Table
 
 RATES = (0.1, 0.25, 0.5)
 """Shares of the documents or of a result that are kept."""
-REPEATED = (0.0, 0.5, 0.9, 1.0)
+REPEATED = (0.0, 0.9, 1.0)
 """Shares of the documents that are the same for every question."""
-REOPENED = (0.0, 0.1, 0.3, 1.0)
+REOPENED = (0.0, 0.3, 1.0)
 """Shares of the results of which the model asks for the original."""
 COLUMNS = (Column("case"), Column("rate"), Column("change of the bill", "%", format="+.0f"))
-AFTERWARDS = (1, 2, 5, 10, 20)
+AFTERWARDS = (1, 5, 20)
 """Calls that follow after the history was shortened."""
 
 

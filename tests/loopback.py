@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 """Makes a status code and a body of a request's JSON. Bytes are sent unchanged, other values as JSON."""
 
@@ -81,6 +83,12 @@ def serving() -> Iterator[Serve]:
         for server in started:
             server.http.shutdown()
             server.http.server_close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with serving() as start:
+        yield start
 
 
 Behaviour = Callable[[socket.socket], None]

@@ -12,9 +12,9 @@ from tersely_ledger.show import (
     describe_net,
     describe_period,
     describe_texts,
-    show_number,
     show_share,
     table_of_arms,
+    table_of_tools,
 )
 
 _PAGE = Path(__file__).with_name("page.html")
@@ -27,8 +27,7 @@ def make_page(report: dict[str, Any]) -> str:
     net = report["net"]
     headline, detail = describe_net(net)
     empty = not report["requests"]
-    tools = report["delivered"]["tools"] or report["not_delivered"]["tools"]
-    rows = [[tool["tool"] or "(no name)", *map(show_number, list(tool.values())[1:])] for tool in tools]
+    tools = table_of_tools(report)
     fields = {
         "period": "No requests yet." if empty else describe_period(report),
         "verdict": net["verdict"].replace(" ", "-"),
@@ -39,7 +38,7 @@ def make_page(report: dict[str, Any]) -> str:
         "interval": _draw_interval(net),
         "texts": "".join(f"<p>{escape(line.replace(' -> ', ' → '))}</p>" for line in describe_texts(report)),
         "days": _draw_days(report["days"][-_MAX_DAYS:]),
-        "tools": _make_table([["tool", "texts", "tokens before", "after"], *rows]) if rows else "",
+        "tools": _make_table(tools) if tools else "",
         "arms": _make_table(table_of_arms(report)),
     }
     escaped = {name: escape(text) for name, text in fields.items()}

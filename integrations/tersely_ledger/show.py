@@ -31,9 +31,8 @@ def show_text(report: dict[str, Any]) -> str:
         f"{describe_period(report)}\n{describe_net(report['net'])[0]}\n{describe_net(report['net'])[1]}",
         "\n".join(describe_texts(report)),
     ]
-    if tools := report["delivered"]["tools"] or report["not_delivered"]["tools"]:
-        rows = [[tool["tool"] or "(no name)", *map(show_number, list(tool.values())[1:])] for tool in tools]
-        parts.append(_align([["tool", "texts", "tokens before", "after"], *rows]))
+    if tools := table_of_tools(report):
+        parts.append(_align(tools))
     parts.append("What the provider reported:\n" + _align(table_of_arms(report)))
     return "\n\n".join(parts)
 
@@ -102,6 +101,13 @@ def describe_texts(report: dict[str, Any]) -> list[str]:
     if len(report["models"]) > 1 and any("cost" in sums for sums in report["arms"].values()):
         lines.append("The prices were applied to all models; --model picks one.")
     return lines
+
+
+def table_of_tools(report: dict[str, Any]) -> list[list[str]]:
+    """Return the table of tools: its heads, then a row for each tool. Empty without tools."""
+    tools = report["delivered"]["tools"] or report["not_delivered"]["tools"]
+    rows = [[tool["tool"] or "(no name)", *map(show_number, list(tool.values())[1:])] for tool in tools]
+    return [["tool", "texts", "tokens before", "after"], *rows] if rows else []
 
 
 def table_of_arms(report: dict[str, Any]) -> list[list[str]]:

@@ -11,21 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests
+from tersely.inputs import DocumentLike, check_members, check_query, read_documents, read_requests
 from tersely.options import CompressionArguments, CompressionOptions, make_options
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.score.loading import find_abstention, find_recall_threshold, load_scorer
+from tersely.score.loading import find_promises, load_scorer
 from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
-from tersely.telemetry import watch_compression
-from tersely.timing import StageTimer
+from tersely.telemetry import StageTimer, watch_compression
 from tersely.tokens import TokenCounter, count_tokens, resolve_counter
 from tersely.types import Compression, Document
 
@@ -63,15 +61,10 @@ class Compressor:
         token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
         threads: int | None = None,
     ) -> None:
-        if threads is not None:
-            threads = check_count(threads, "threads", "threads")
-        if reranker is not None and not callable(getattr(reranker, "rank", None)):
-            raise InvalidInputError(
-                f"The reranker is a {type(reranker).__name__}. Pass an object with rank(), such as those of "
-                "tersely.rerank."
-            )
+        if reranker is not None:
+            remedy = "Pass an object with rank(), such as those of tersely.rerank."
+            check_members(reranker, ("rank",), "The reranker", remedy)
         self.token_counter = resolve_counter(token_counter)
-        self._count = partial(count_tokens, self.token_counter)
         self._reranker = reranker
         self._workers = Workers(allowed_threads(threads))
         self._scorer, self.model = load_scorer(model, threads)
@@ -81,47 +74,34 @@ class Compressor:
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """Keep what the query needs or, without a query, what covers as much of the documents as possible.
+        """Keep what the query needs or, without a query, what covers most of the documents.
 
-        With `budget` or `rate` the best units fill the limit. With `recall` every unit that reaches a
-        calibrated threshold is kept, unless a limit prevents it. With none of them every unit that reaches
-        the model's own threshold is kept, so the size varies and the text can be empty. A sentence that
-        repeats a kept one word for word is left out, unless it is very short. The text is never longer than
-        the input.
+        With `budget` or `rate` the best units fill the limit. Otherwise every unit that reaches a threshold
+        is kept, so the size varies and the text can be empty. It is never longer than the input. See
+        docs/options-and-results.md for more about options, statuses and reasons.
 
         Args:
-            query: the question that the context should answer. If it is None, `budget`, `rate` or `level` is
-                needed. The kept units then cover as much of the documents' topics as possible, above all
-                names, numbers and errors. No model is used.
+            query: the question that the context should answer. None needs `budget`, `rate` or `level`, and
+                uses no model.
             docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
-            budget: the largest number of tokens that the text may have, by the compressor's counter. Titles
-                and separators count.
+            budget: the largest number of tokens of the text. Titles and separators count.
             rate: the same limit, as a share of the input's tokens in (0, 1].
-            recall: the share of questions, in (0, 1), whose answer sentence must survive. The promise holds
-                for questions like those of the model's calibration set. `recall_met` in the result says
-                whether it holds: it is false if `budget`, `rate`, `level` or `max_docs` may have broken it.
-            abstain: the share of answerable questions, in (0, 1), that must not be refused. If the documents
-                seem not to answer the query, the status is "abstained" and the text empty. `refused` in the
-                result is the share of unanswerable questions that are refused. Both shares hold for questions
-                like those of the model's calibration set; see `calibrated`.
+            recall: the share of questions, in (0, 1), whose answer sentence must survive.
+            abstain: the share of answerable questions, in (0, 1), that must not be refused. The text is empty
+                if the documents seem not to answer the query.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; ZipRL, appendix J.2). Each level also has a smallest size. A document that would be
-                smaller gets units below the threshold too, unless `budget` or `rate` is given.
+                6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             marks: where marks replace left-out text: "structure" (everywhere except between sentences of
                 running text), or "all" (also between those).
-            min_tokens: if all documents together have fewer tokens, return them unchanged, with the status
-                "bypassed", unless they exceed `budget`. Short inputs are not worth the time.
-            timeout: seconds until the result is due. The model stops reading early enough to meet it. If even
-                splitting a document takes too long, only its beginning is used. The rest is dropped as
-                "unread".
+            min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
+                exceed `budget`.
+            timeout: seconds until the result is due. The model stops reading early enough to meet it.
 
         Returns:
-            The compression. If the model fails or its time is up, a warning is logged. With a limit the
-            status is then "degraded": units are ranked by the scores of what the model had read in time, or
-            by exact matches if it had read nothing. Without a limit the status is "failed_open", and all
-            documents are returned.
+            The compression. If the model fails or its time is up, a warning is logged, and the status is
+            "degraded" with a limit and "failed_open" without.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.
@@ -155,41 +135,23 @@ class Compressor:
     ) -> Compression:
         # The steps are imported late, see _STEPS.
         from tersely.pack.choose import choose
-        from tersely.pack.receipt import keep_everything, write_abstention, write_receipt
-        from tersely.score.scoring import ScoringError, score
-        from tersely.split.documents import split
+        from tersely.pack.receipt import keep_everything, write_receipt
+        from tersely.score.scoring import score
+        from tersely.split.documents import Bypass, split
 
-        recall_threshold = find_recall_threshold(self._scorer, self.model, options.recall)
-        name = COVERAGE if query is None else self.model
-        promises_recall = recall_threshold is not None
-        abstention = find_abstention(self._scorer, self.model, options.abstain)
-        units = split(documents, options, self._count)
+        promises = find_promises(self._scorer, self.model, options)
+        model = COVERAGE if query is None else self.model
+        units = split(documents, options, self.count_tokens)
         # Keep time for matching, choosing and writing: about twice the time of splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
         if units.bypass is not None:
-            return keep_everything(units, *units.bypass, name, promises_recall=promises_recall)
-        try:
-            scored = score(query, units, options, self._scorer, self._reranker, recall_threshold)
-        except ScoringError as error:
-            return keep_everything(units, "failed_open", str(error), name, promises_recall=promises_recall)
-        finally:
-            timer.lap("score")
-        judgement = scored.scores.judgement
-        why = None if abstention is None or judgement is None else abstention.refuse(judgement)
-        if why is None:
-            selection = choose(units, scored, options, self._count)
-            result = write_receipt(units, scored, selection, name, promises_recall=promises_recall)
-        else:
-            result = write_abstention(units, scored, why, name, promises_recall=promises_recall)
-        if judgement is None:
-            return result
-        return replace(
-            result,
-            answerable=judgement.answerable,
-            distance=judgement.distance,
-            calibrated=judgement.is_calibrated if abstention is None else judgement.can_abstain,
-            refused=None if abstention is None else abstention.refused,
-        )
+            return keep_everything(units, units.bypass, model, promises)
+        scored = score(query, units, options, self._scorer, self._reranker, promises)
+        timer.lap("score")
+        if isinstance(scored, Bypass):
+            return keep_everything(units, scored, model, promises)
+        selection = choose(units, scored, options, self.count_tokens)
+        return write_receipt(units, scored, selection, model, promises)
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
         """Prepare documents before any question, so that `compress` takes less time.
@@ -227,10 +189,8 @@ class Compressor:
         **options: Unpack[CompressionArguments],
     ) -> list[Compression]:
         """Run `compress` for each (query, docs) in parallel, with the same options; results are in order."""
-        # Read all requests first: a generator may overwrite the documents of one request with the next ones.
-        read = read_requests(requests)
         # Each request runs in a copy of the caller's context, so that tracing and cancellation reach it.
-        jobs = [(copy_context(), request) for request in read]
+        jobs = [(copy_context(), request) for request in read_requests(requests)]
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 
     async def acompress(
@@ -255,4 +215,4 @@ class Compressor:
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text. Raises InvalidInputError if the counter gives no number."""
-        return self._count(text)
+        return count_tokens(self.token_counter, text)

@@ -1,8 +1,4 @@
-"""Sentence embeddings from the encoder of the bundled selector.
-
-They were distilled from all-MiniLM-L6-v2 and trained on questions and their passages
-(`training/export/embedding.py`). The model card compares them with MiniLM's.
-"""
+"""Vectors of texts, by the sentence encoder of the bundled model: MiniLM as it was published, as int8."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ class SentenceEmbedder:
         threads: most threads of one call; None for every core this process may use.
 
     Raises:
-        ArtifactError: the model cannot be used or has no embedding head.
+        ArtifactError: the model cannot be used, or has no graph for sentences.
     """
 
     def __init__(self, model: str | Path | None = None, *, threads: int | None = None) -> None:

@@ -1,7 +1,7 @@
-"""Spans and metrics of compressions for OpenTelemetry: numbers and names, no texts.
+"""Seconds of each stage of a call, and spans and metrics for OpenTelemetry: numbers and names, no texts.
 
-Needs only OpenTelemetry's API (`pip install '.[telemetry]'`). Without it, or if the application has not
-set up an SDK, nothing is recorded. tersely itself sends nothing to anybody.
+The spans and metrics need only OpenTelemetry's API (`pip install '.[telemetry]'`). Without it, or if the
+application has not set up an SDK, nothing is recorded. tersely itself sends nothing to anybody.
 
 span     tersely.compress                one for every call of `Compressor.compress`
 metrics  tersely.compressions            calls, by `tersely.status`, or by `error.type` if they raise
@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tersely.types import Compression
@@ -27,6 +28,26 @@ if TYPE_CHECKING:
 
 _SCOPE = "tersely"
 SPAN = "tersely.compress"
+
+
+class StageTimer:
+    """Measures consecutive stages, from the time when it is made."""
+
+    def __init__(self) -> None:
+        self._start = self._last = perf_counter()
+        self._seconds: dict[str, float] = {}
+
+    def lap(self, stage: str) -> float:
+        """Add the time since the last lap to `stage`, and return its seconds so far."""
+        now = perf_counter()
+        self._seconds[stage] = self._seconds.get(stage, 0.0) + now - self._last
+        self._last = now
+        return self._seconds[stage]
+
+    def stop(self, stage: str) -> dict[str, float]:
+        """End the last stage, and return the seconds per stage and "total"."""
+        self.lap(stage)
+        return {**self._seconds, "total": perf_counter() - self._start}
 
 
 @dataclass(frozen=True, slots=True)

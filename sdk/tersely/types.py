@@ -195,26 +195,15 @@ class Compression:
         """Return all of it as JSON values; metadata is passed on unchanged."""
         documents = [{**_fields(d), "spans": [_fields(span) for span in d.spans]} for d in self.documents]
         return {
-            "text": self.text,
+            **{name: value for name, value in _fields(self).items() if not name.startswith("_")},
             "documents": documents,
             "kept": [_fields(span) for span in self.kept],
             "dropped": [_fields(span) for span in self.dropped],
             "citations": [_fields(entry) for entry in self._citations.entries],
             "marks": [_fields(mark) for mark in self.marks],
             "relevance": list(self.relevance),
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "rate": self.rate,
-            "status": self.status,
-            "reason": self.reason,
-            "model": self.model,
             "warnings": list(self.warnings),
-            "recall_met": self.recall_met,
-            "answerable": self.answerable,
-            "refused": self.refused,
-            "distance": self.distance,
-            "calibrated": self.calibrated,
-            "best_fits": self.best_fits,
+            "rate": self.rate,
             "timings": dict(self.timings),
         }
 
@@ -227,5 +216,5 @@ class Compression:
         return make_fragment(self.to_dict(), *self._request)
 
 
-def _fields(record: Span | Citation | Mark | CompressedDocument) -> dict[str, Any]:
+def _fields(record: Span | Citation | Mark | CompressedDocument | Compression) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}

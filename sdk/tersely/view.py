@@ -74,7 +74,7 @@ $headline
 
 
 class Parts(NamedTuple):
-    """The parts of the view as HTML. Each text of a document or a question is escaped."""
+    """The parts of the view as HTML. Texts of documents and questions are escaped."""
 
     headline: str
     input: str

@@ -44,7 +44,7 @@ class Database:
         version: number of the schema, which the file keeps.
         schema: the statements that make it.
         error: raised for every error of SQLite, and for a file of another version.
-        remedy: makes the remedy, as a sentence, from an error of SQLite.
+        remedy: returns the remedy for an error of SQLite, as a sentence.
     """
 
     def __init__(
@@ -180,10 +180,10 @@ def _create_private(path: str | Path) -> None:
 def open_damaged(
     path: str | Path, error: type[TerselyError]
 ) -> Generator[tuple[sqlite3.Connection, str | None]]:
-    """Connect to what can be read of a file, and say what is wrong with the file; None for a sound one.
+    """Yield a connection to the readable part of a file, and the damage to the file; None for a sound file.
 
-    The connection is to a copy, which the sqlite3 command recovers if it is damaged. Bytes that are not UTF-8
-    become surrogates. Raises the error if nothing can be read.
+    The connection is to a copy. If the copy is damaged, the sqlite3 command recovers it. Bytes that are not
+    UTF-8 become surrogates. Raises the error if nothing can be read.
     """
     if not Path(path).is_file():
         raise error(f"{path} does not exist. Name a file that exists.")

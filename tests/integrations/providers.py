@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import pytest
 from starlette.types import Receive, Scope, Send
+
+from tests.servers import serve_app
 
 Json = dict[str, Any]
 Count = Callable[[Json], tuple[int, int, int]]
@@ -142,3 +145,10 @@ _ANSWERS = {
     "/responses": _answer_responses,
     "/messages": _answer_messages,
 }
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    server = Provider()
+    with serve_app(server) as server.url:
+        yield server

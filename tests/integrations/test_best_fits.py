@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from tersely_proxy import build_app as build_proxy
 from tersely_server import ServerSettings, build_app
 from tests.integrations.hook_inputs import make_input
 from tests.integrations.providers import Provider
+from tests.integrations.providers import provider as provider
 from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
 
@@ -47,13 +47,6 @@ def make_chat(text: str) -> list[dict[str, Any]]:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "ledger.db"
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    server = Provider()
-    with serve_app(server) as server.url:
-        yield server
 
 
 def count_left_out(file: Path) -> int:

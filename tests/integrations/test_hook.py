@@ -238,9 +238,7 @@ def test_an_original_that_cannot_be_kept_is_not_shortened(
     assert ask(shortener, make_input("Bash")) == {}
 
 
-def test_originals_are_private_and_limited(
-    originals: Originals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_originals_are_private_and_limited(originals: Originals, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_BYTES", 1000)
     texts = [f"{at:03d}" * 100 for at in range(9)]
     for at, text in enumerate(texts):

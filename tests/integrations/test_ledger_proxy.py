@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,13 @@ from tersely_ledger import Entry, Ledger, LedgerSettings, Usage
 from tersely_ledger.store import HELD_OUT, SHADOW, SHORTENED
 from tersely_proxy import ProxySettings, build_app
 from tests.integrations.providers import Provider
+from tests.integrations.providers import provider as provider
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
 
 PAGE = make_page("room", KEY_ANSWER)
 CHAT = "/v1/chat/completions"
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    server = Provider()
-    with serve_app(server) as server.url:
-        yield server
 
 
 @pytest.fixture

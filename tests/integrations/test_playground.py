@@ -109,7 +109,7 @@ def test_a_tap_explains_a_sentence(browser: Any, url: str) -> None:
 
 
 @needs_browser
-def test_the_shown_programs_give_the_shown_text(browser: Any, url: str, bundled: Compressor) -> None:
+def test_the_shown_programs_give_the_shown_text(browser: Any, url: str) -> None:
     show_example(browser, url)
     text = browser.execute_script("return reply.text")
     names: dict[str, Any] = {}

@@ -75,7 +75,7 @@ def test_other_zipped_bodies_are_passed_on(
     assert upstream.requests[0][3] == body
 
 
-def test_a_header_says_that_a_request_is_passed_on(upstream: Upstream, proxy: str) -> None:
+def test_a_header_says_that_a_request_is_passed_on(proxy: str) -> None:
     for target in ("/v1/files", "/v1/batches", "/v1beta/models/m:batchGenerateContent", "/api/generate"):
         assert post(proxy, b"{}", target).headers["x-tersely-status"] == "forwarded"
     signed = post(proxy, b"{}", "/model/x/converse", authorization="AWS4-HMAC-SHA256 Credential=x")
@@ -91,7 +91,7 @@ def test_a_header_says_that_a_request_is_passed_on(upstream: Upstream, proxy: st
         "/model/a/invoke",
     ],
 )
-def test_requests_of_other_interfaces_are_read(upstream: Upstream, proxy: str, target: str) -> None:
+def test_requests_of_other_interfaces_are_read(proxy: str, target: str) -> None:
     assert post(proxy, b"{}", target).headers["x-tersely-status"] == "unchanged"
 
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,9 @@ from tersely.cli.servers import wrap
 from tersely_ledger import Ledger
 from tersely_proxy.wrapping import ANTHROPIC, COPILOT, GEMINI, OPENAI, REFUSED, USED, _prepare
 from tests.integrations.providers import Provider
+from tests.integrations.providers import provider as provider
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
-from tests.servers import COMMAND, serve_app
+from tests.servers import COMMAND
 
 ROOT = Path(__file__).resolve().parents[2]
 ASK = """
@@ -53,13 +53,6 @@ signal.signal(signal.SIGINT, end)
 print("ready", flush=True)
 time.sleep(60)
 """
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    server = Provider()
-    with serve_app(server) as server.url:
-        yield server
 
 
 @pytest.fixture

@@ -1,20 +1,21 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.loopback import Serve, serving
+from tests.loopback import serve as serve
 from tests.properties import ignore_clocks
+from tests.sdk.cli_runner import NOTE
 
 ignore_clocks()
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    with serving() as start:
-        yield start
+def note(tmp_path: Path) -> Path:
+    path = tmp_path / "note.md"
+    path.write_text(NOTE, encoding="utf-8")
+    return path
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from tersely import Compression, Document
 from tersely.options import CompressionOptions
 from tersely.pack.choose import Selection, choose
 from tersely.pack.receipt import write_receipt
+from tersely.score.loading import Promises
 from tersely.score.protocol import Scored, Scores
 from tersely.split.documents import Split
 from tersely.units import Unit
@@ -97,4 +98,4 @@ def select(split: Split, scored: Scored, **options: Any) -> Selection:
 def receive(split: Split, scored: Scored, *, promises_recall: bool = False, **options: Any) -> Compression:
     """Choose, and write the receipt."""
     selection = select(split, scored, **options)
-    return write_receipt(split, scored, selection, "model@1", promises_recall=promises_recall)
+    return write_receipt(split, scored, selection, "model@1", Promises(0.5 if promises_recall else None))

@@ -26,7 +26,7 @@ def test_calls_of_one_reply_are_one_turn(folder: Path) -> None:
     assert [t.turn for t in state.trace] == [1] * 5 + [2]
 
 
-def test_a_step_whose_tool_was_stopped_can_be_repeated(folder: Path) -> None:
+def test_a_step_whose_tool_was_stopped_can_be_repeated() -> None:
     stops = [KeyboardInterrupt()]
 
     def read_clock(_: Mapping[str, str]) -> str:

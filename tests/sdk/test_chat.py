@@ -129,7 +129,7 @@ def test_lone_surrogates_are_replaced(serve: Serve) -> None:
     assert OpenAIChat("small", base_url=server.url).complete(ASK).text == "a�b"
 
 
-def test_openai_gets_the_new_name_of_max_tokens(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_gets_the_new_name_of_max_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     model = OpenAIChat("gpt")
     assert model._build_request(ASK, {"max_tokens": 5})["max_completion_tokens"] == 5

@@ -30,13 +30,6 @@ from tests.sdk.cli_runner import (
 )
 
 
-@pytest.fixture
-def note(tmp_path: Path) -> Path:
-    path = tmp_path / "note.md"
-    path.write_text(NOTE, encoding="utf-8")
-    return path
-
-
 def test_the_command_prints_what_the_library_returns(note: Path) -> None:
     expected = Compressor().compress(QUERY, [NOTE], rate=0.5).text + "\n"
     assert ANSWER in expected

@@ -5,19 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tersely import Compressor
 from tersely_agents.summaries import Summarizer
 from tests.loopback import serving
 from tests.sdk.cli_runner import ANSWER, NOTE, QUERY, CommandResult, check_failure, run_tersely
-
-
-@pytest.fixture
-def note(tmp_path: Path) -> Path:
-    path = tmp_path / "note.md"
-    path.write_text(NOTE, encoding="utf-8")
-    return path
 
 
 def test_a_summary_without_a_model_quotes(note: Path) -> None:

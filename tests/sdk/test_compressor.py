@@ -239,12 +239,6 @@ def test_numbers_of_numpy_are_numbers(compressor: Compressor) -> None:
     assert rated == compressor.compress(QUERY, DOCS, rate=0.5)
 
 
-@pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])
-def test_a_number_of_threads_below_one_is_refused(threads: Any) -> None:
-    with pytest.raises(InvalidInputError, match="threads is"):
-        Compressor(FakeScorer(), threads=threads)
-
-
 def test_a_model_that_cannot_score_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="The model is a float"):
         Compressor(3.5)

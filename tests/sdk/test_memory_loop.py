@@ -8,7 +8,7 @@ import pytest
 
 from tersely import InvalidInputError
 from tersely_agents.chat import ScriptedChat
-from tersely_agents.memory import SMALLEST_LIMIT, AgentMemory, MemoryStore
+from tersely_agents.memory import AgentMemory, MemoryStore
 from tests.sdk.conversations import COMPRESSOR, call, facts, fill, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE, check_context, check_references, check_roles
 
@@ -113,8 +113,3 @@ def test_without_replay_the_user_is_still_heard() -> None:
     check_context(messages, memory)
     assert ask(3)["content"] in messages[-1]["content"]
     assert f"c{number - 1}" not in str(messages)
-
-
-def test_the_smallest_limit_is_named() -> None:
-    with pytest.raises(InvalidInputError, match=f"{SMALLEST_LIMIT} tokens or more"):
-        make_memory(SMALLEST_LIMIT - 1)

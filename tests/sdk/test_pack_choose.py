@@ -9,7 +9,8 @@ import pytest
 from tersely import Compressor, Document
 from tersely.options import CompressionOptions
 from tersely.pack.receipt import keep_everything
-from tersely.split.documents import Split, split
+from tersely.score.loading import Promises
+from tersely.split.documents import Bypass, Split, split
 from tersely.types import Span
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
@@ -283,9 +284,18 @@ def test_a_dropped_copy_never_breaks_a_promise() -> None:
     assert receive(split, scored, promises_recall=True).recall_met is True
 
 
+def test_a_refused_request_keeps_nothing_and_no_promise() -> None:
+    split = make_titled()
+    scored = make_scored(split, 0.9, 0.3, 0.6, threshold=0.95, refusal="no document answers")
+    result = receive(split, scored, promises_recall=True)
+    assert (result.text, result.kept, result.tokens_after) == ("", (), 0)
+    assert [span.reason for span in result.dropped] == ["abstained"] * 3
+    assert (result.status, result.reason, result.recall_met) == ("abstained", "no document answers", False)
+
+
 @pytest.mark.parametrize("status", ["unchanged", "bypassed", "failed_open"])
 def test_keep_everything_keeps_every_unit_unscored(status: Any) -> None:
-    result = keep_everything(make_titled(), status, "because", "model@1", promises_recall=True)
+    result = keep_everything(make_titled(), Bypass(status, "because"), "model@1", Promises(0.5))
     assert result.text == "Title\nAa bb. Cc dd ee.\n\nFf gg."
     assert result.kept == tuple(
         Span(doc, start, end, 0.0, status) for doc, start, end in ((0, 0, 6), (0, 7, 16), (1, 0, 6))

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely import InvalidInputError
 from tersely_agents.levels import LEVELS, Level, choose_level, choose_level_for
 from tersely_agents.quality import (
     Quality,
@@ -37,12 +36,6 @@ def test_the_relevance_decides_the_level(relevance: float, number: int) -> None:
 
 def test_scores_that_are_not_probabilities_are_clipped() -> None:
     assert [choose_level_for(scores).number for scores in ([], [-3.0], [7.5])] == [1, 1, 5]
-
-
-@pytest.mark.parametrize("relevance", [-0.01, 1.01, float("nan")])
-def test_a_relevance_outside_0_to_1_is_refused(relevance: float) -> None:
-    with pytest.raises(InvalidInputError, match="Pass a number from 0 to 1"):
-        choose_level(relevance)
 
 
 def test_levels_leave_no_gap_and_words_follow_characters() -> None:

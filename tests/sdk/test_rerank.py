@@ -98,11 +98,6 @@ def test_a_failing_reranker_is_replaced_by_the_models_relevance(scores: tuple[fl
     assert result.to_dict()["warnings"] == list(result.warnings)
 
 
-def test_an_object_without_rank_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"rank\(\)"):
-        Compressor(FakeScorer(), reranker="bge-reranker")
-
-
 def rank_by_length(texts: Sequence[str]) -> list[tuple[int, float]]:
     """Indices and scores, the best first, as servers sort them."""
     return sorted(((i, len(t) / 100) for i, t in enumerate(texts)), key=lambda pair: -pair[1])

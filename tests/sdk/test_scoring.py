@@ -13,6 +13,7 @@ import pytest
 from tersely import Compressor, Document
 from tersely.options import CompressionOptions
 from tersely.score import DocumentScores, ScoredInput
+from tersely.score.loading import Promises
 from tersely.score.protocol import Scored
 from tersely.score.scoring import score
 from tersely.split.documents import Split, split
@@ -36,7 +37,9 @@ class RecordingScorer(FakeScorer):
 def score_docs(scorer: Any, docs: Sequence[Document] = DOCS, **options: Any) -> tuple[Split, Scored]:
     checked = CompressionOptions(**options)
     units = split(docs, checked, count_words)
-    return units, score(QUERY, units, checked, scorer, None, None)
+    scored = score(QUERY, units, checked, scorer, None, Promises())
+    assert isinstance(scored, Scored)
+    return units, scored
 
 
 TABLE = "| light | year |\n|---|---|\n" + "".join(f"| lamp {n} | {1800 + n} |\n" for n in range(100))

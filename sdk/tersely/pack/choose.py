@@ -15,7 +15,7 @@ from itertools import groupby
 
 from tersely.options import CompressionOptions
 from tersely.pack.fill import Candidate, fill_level, fit, priority, sort_by_priority
-from tersely.pack.render import Rendered, Renderer
+from tersely.pack.render import Rendered, Renderer, join_documents
 from tersely.score.protocol import Scored, Scores
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
 from tersely.units import Unit
@@ -73,7 +73,7 @@ def choose(
     options: CompressionOptions,
     count: Callable[[str], int],
 ) -> Selection:
-    """Choose the units to keep, and render them.
+    """Choose the units to keep, and render them. Nothing is kept if the request is refused.
 
     Args:
         split: the documents as units.
@@ -81,6 +81,8 @@ def choose(
         options: `level`, `max_docs`, `order` and `marks` matter here.
         count: returns the tokens of a text.
     """
+    if scored.refusal is not None:
+        return Selection(frozenset(), (), frozenset(), frozenset(), join_documents(()), 0)
     scores, threshold = scored.scores, scored.threshold
     sequence = _find_sequence(split, scores, options)
     renderer = Renderer(split, count, sequence, marks_everywhere=options.marks == "all")

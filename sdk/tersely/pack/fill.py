@@ -30,8 +30,8 @@ class Candidate:
     cost: int
     """Cost of the unit alone, in tokens or code points."""
     words: tuple[str, ...] | None = None
-    """Its words or its record, to find repetitions. None for a short sentence, and for all other structure,
-    in which every sign counts."""
+    """Key that repetitions share: the words of a sentence, or the text and heads of a record. None for a unit
+    that may be repeated."""
     needs: tuple[tuple[int, int], ...] = ()
     """(position, cost) of each unit that must be kept with it."""
 

@@ -154,10 +154,10 @@ def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *
     A mark is needed if the unit is a piece of a unit that was cut, and the pieces before it are missing.
     `everywhere`: whether a mark is added if anything at all is missing before the unit.
     """
-    if _is_cut_before(units, first):
-        whole = first
-        while whole > document.start and _is_one(units[whole - 1], units[whole]):
-            whole -= 1
+    whole = first
+    while whole > document.start and _is_one(units[whole - 1], units[whole]):
+        whole -= 1
+    if whole < first:
         start = units[whole].start
     elif everywhere and first > document.start and units[first].series is None:
         start = units[document.start].start
@@ -168,26 +168,16 @@ def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *
 
 def mark_after(text: str, units: Sequence[Unit], document: range, last: int, *, everywhere: bool) -> str:
     """Return the mark after the last kept unit of a document; see `mark_before`."""
-    if _is_cut_after(units, last):
-        whole = last
-        while whole + 1 < document.stop and _is_one(units[whole], units[whole + 1]):
-            whole += 1
+    whole = last
+    while whole + 1 < document.stop and _is_one(units[whole], units[whole + 1]):
+        whole += 1
+    if whole > last:
         end = units[whole].end
     elif everywhere and last + 1 < document.stop and units[last].series is None:
         end = units[document.stop - 1].end
     else:
         return ""
     return _choose(("\n" + _LONG, "\n" + _SHORT, _SHORT), end - units[last].end)
-
-
-def _is_cut_before(units: Sequence[Unit], position: int) -> bool:
-    """Return whether the unit is a piece, and not the first one of its block."""
-    return position > 0 and _is_one(units[position - 1], units[position])
-
-
-def _is_cut_after(units: Sequence[Unit], position: int) -> bool:
-    """Return whether the unit is a piece, and not the last one of its block."""
-    return position + 1 < len(units) and _is_one(units[position], units[position + 1])
 
 
 def _is_one(above: Unit, below: Unit) -> bool:

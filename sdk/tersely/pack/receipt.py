@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from dataclasses import replace
 
 from tersely.pack.choose import Selection
 from tersely.pack.render import Renderer
+from tersely.score.loading import Promises
 from tersely.score.protocol import Scored
-from tersely.split.documents import Split
+from tersely.split.documents import Bypass, Split
 from tersely.types import Citations, CompressedDocument, Compression, Span, Status
 from tersely.units import Unit
 
@@ -16,17 +18,17 @@ Parent = tuple[int, int]
 
 
 def write_receipt(
-    split: Split, scored: Scored, selection: Selection, model: str, *, promises_recall: bool
+    split: Split, scored: Scored, selection: Selection, model: str, promises: Promises
 ) -> Compression:
     """Return the compression of a selection, without timings. `model` is the name and checksum."""
-    scores, failure = scored.scores, scored.failure
+    scores, failure, refusal = scored.scores, scored.failure, scored.refusal
     cut_and_kept = {
         (unit.doc, unit.parent) for unit in (split.units[at] for at in selection.kept) if unit.is_piece
     }
     unit_scores: list[float] = scores.scores.tolist()
     kept: dict[int, list[Span]] = {}
     dropped: list[Span] = []
-    recall_met = failure is None
+    recall_met = failure is None and refusal is None
     for at, unit in enumerate(split.units):
         if at in selection.kept:
             reason = "truncated" if (unit.doc, unit.parent) in cut_and_kept else scored.kept_by
@@ -44,8 +46,10 @@ def write_receipt(
         status, why = "compressed", None
     if failure is not None:
         status, why = "degraded", failure
+    if refusal is not None:
+        status, why = "abstained", refusal
     documents = [doc for doc in selection.sequence if doc in kept]
-    return Compression(
+    result = Compression(
         documents=tuple(
             _compressed(split, doc, body, float(scores.relevance[doc]), kept[doc])
             for doc, body in zip(documents, selection.rendered.bodies, strict=True)
@@ -57,7 +61,7 @@ def write_receipt(
         status=status,
         reason=why,
         model=model,
-        recall_met=recall_met if promises_recall else None,
+        recall_met=None if promises.recall_threshold is None else recall_met,
         best_fits=selection.best_fits,
         warnings=scored.warnings,
         relevance=tuple(scores.relevance.tolist()),
@@ -66,17 +70,25 @@ def write_receipt(
         marks=selection.rendered.marks,
         _citations=Citations(selection.rendered.citations, selection.rendered.starts),
     )
+    judgement, abstention = scores.judgement, promises.abstention
+    if judgement is None:
+        return result
+    return replace(
+        result,
+        answerable=judgement.answerable,
+        distance=judgement.distance,
+        calibrated=judgement.is_calibrated if abstention is None else judgement.can_abstain,
+        refused=None if abstention is None else abstention.refused,
+    )
 
 
-def keep_everything(
-    split: Split, status: Status, reason: str, model: str, *, promises_recall: bool
-) -> Compression:
+def keep_everything(split: Split, bypass: Bypass, model: str, promises: Promises) -> Compression:
     """Return all documents as they are, unscored, without timings."""
     split = split.join_unread()
     everything = range(len(split.documents))
     renderer = Renderer(split, len, everything, marks_everywhere=False)
     rendered = renderer.render(frozenset(range(len(split.units))))
-    kept = [[_span(split.units[at], 0.0, status) for at in split.positions(doc)] for doc in everything]
+    kept = [[_span(split.units[at], 0.0, bypass.status) for at in split.positions(doc)] for doc in everything]
     documents = [doc for doc in everything if kept[doc]]
     return Compression(
         documents=tuple(
@@ -87,40 +99,15 @@ def keep_everything(
         dropped=(),
         tokens_before=split.tokens_before,
         tokens_after=split.tokens_before,
-        status=status,
-        reason=reason,
+        status=bypass.status,
+        reason=bypass.reason,
         model=model,
-        recall_met=True if promises_recall else None,
+        recall_met=None if promises.recall_threshold is None else True,
         relevance=(0.0,) * len(split.documents),
         timings={},
         text=rendered.text,
         marks=rendered.marks,
         _citations=Citations(rendered.citations, rendered.starts),
-    )
-
-
-def write_abstention(
-    split: Split, scored: Scored, reason: str, model: str, *, promises_recall: bool
-) -> Compression:
-    """Return an empty compression of documents that do not answer the query, without timings."""
-    scores = scored.scores
-    return Compression(
-        text="",
-        documents=(),
-        kept=(),
-        dropped=tuple(
-            _span(unit, score, "abstained")
-            for unit, score in zip(split.units, scores.scores.tolist(), strict=True)
-        ),
-        tokens_before=split.tokens_before,
-        tokens_after=0,
-        status="abstained",
-        reason=reason,
-        model=model,
-        recall_met=False if promises_recall else None,
-        warnings=scored.warnings,
-        relevance=tuple(scores.relevance.tolist()),
-        timings={},
     )
 
 
@@ -138,6 +125,8 @@ def _reason_dropped(
 ) -> str:
     """Return the first reason that applies, from the document of a unit to the unit itself."""
     truncated = (unit.doc, unit.parent) in cut_and_kept
+    if scored.refusal is not None:
+        return "abstained"
     if unit.doc not in selection.sequence:
         return "max_docs"
     if unit.is_markup:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
-from tersely.errors import InvalidInputError, TerselyError
-from tersely.inputs import check_time_limit, type_name
-from tersely.rerank.protocol import check_ranked, format_passage
+from tersely.errors import TerselyError
+from tersely.inputs import check_time_limit
+from tersely.rerank.protocol import check_model_name, check_ranked, format_passage
 from tersely.runtime.http import Endpoint
 from tersely.runtime.limits import clean, parse_json
 from tersely.types import Document
@@ -46,8 +46,6 @@ class DecisionEndpoint:
         timeout_s: float = 10.0,
         retries: int = 2,
     ) -> None:
-        if not isinstance(cast("object", model), str | None):
-            raise InvalidInputError(f"model is {type_name(model)}. Pass a name, or None.")
         self._endpoint = Endpoint(
             url,
             api_key or None,
@@ -56,7 +54,7 @@ class DecisionEndpoint:
             kind="the decision model at",
             faster="pass fewer documents",
         )
-        self._model = model
+        self._model = check_model_name(model)
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
         """Return the probability in [0, 1] that each document helps.

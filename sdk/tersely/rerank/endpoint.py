@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from tersely.errors import InvalidInputError, TerselyError
-from tersely.inputs import check_time_limit, type_name
-from tersely.rerank.protocol import check_ranked, format_passage
+from tersely.inputs import check_time_limit
+from tersely.rerank.protocol import check_model_name, check_ranked, format_passage
 from tersely.runtime.http import Endpoint
 from tersely.runtime.limits import clean, parse_json
 from tersely.types import Document
@@ -51,8 +51,6 @@ class RerankEndpoint:
     ) -> None:
         if style not in ("openai", "tei"):
             raise InvalidInputError(f"style is {style!r}. Pass 'openai' or 'tei'.")
-        if not isinstance(cast("object", model), str | None):
-            raise InvalidInputError(f"model is {type_name(model)}. Pass a name, or None.")
         self._endpoint = Endpoint(
             url,
             api_key or None,
@@ -61,7 +59,7 @@ class RerankEndpoint:
             kind="the reranker at",
             faster="pass fewer documents",
         )
-        self._style, self._model = style, model
+        self._style, self._model = style, check_model_name(model)
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
         """Return the server's scores, unchanged.

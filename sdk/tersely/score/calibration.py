@@ -50,7 +50,7 @@ class Calibration:
         return self.scores[self._lost(recall)]
 
     def interval(self, recall: float) -> tuple[float, float]:
-        """Return bounds that hold, at 95 %, the share of further questions that the threshold keeps.
+        """Return the 95 % interval of the share of further questions whose answer the threshold keeps.
 
         `recall` is the mean over all calibrations of this size. That of one calibration has a beta
         distribution. Raises ValueError above `highest_recall`.

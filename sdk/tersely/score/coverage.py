@@ -51,7 +51,7 @@ class UnitText:
     cost: float
     """In tokens, about."""
     failure: float = 0.0
-    """Likeness to a rare error, or nearness to one, in [0, 1]."""
+    """How much it looks like a rare error, or how near it is to one, in [0, 1]."""
     is_event: bool = False
     """Whether it is an entry of a log, in which nearly every number is a time, an address or an id."""
     is_open: bool = True
@@ -109,14 +109,14 @@ class _Words:
 
 
 def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
-    """Return what each unit adds for its length to those with higher scores, as a share of the best one.
+    """Return what each unit adds, for its length, to the units with higher scores. The best one has 1.0.
 
-    Sorted by score, the units cover the most in any length. Takes about as long as reading the text.
+    Units taken in the order of their scores cover the most in any length.
 
     Args:
-        units: of all documents.
-        enough: tokens after which the order no longer matters. The other units get what they would add next,
-            or more.
+        units: those of all documents.
+        enough: tokens after which the order no longer matters. The scores of the units after that are at
+            least what they would add next.
     """
     words = _Words()
     rows = [words.add(unit) for unit in units]

@@ -268,7 +268,7 @@ def _trust(first: Floats, best: int, bridge: int) -> float:
 
 
 def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:
-    """Return (sentences,) weights of those of `terms` that a sentence contains and the query does not."""
+    """Return (sentences,) weights of the `terms` that each sentence contains and the query does not."""
     novel = np.setdiff1d(terms, m.terms)
     return m.index.presence(novel).weigh(m.index.weights(novel))
 

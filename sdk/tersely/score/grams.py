@@ -6,8 +6,8 @@ and the characters themselves say more. Terms are words, pairs of Chinese and Ja
 4-grams of longer words, which match through inflection. Nothing here knows a language: the weights were
 fitted on English questions (`training.export.fit_grams`).
 
-Other languages in Latin letters come apart into pieces of words. The more words of a question do, the more
-the characters count beside the model.
+The vocabulary splits words of other languages in Latin letters into pieces. The more words of a question it
+splits, the more the characters count next to the model.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ GRAM_BIAS = 0.615
 questions."""
 
 NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
-"""Unknown shares of a question up to which the characters do not count, and from which they alone count."""
+"""Shares of unknown words: up to the first, characters do not count; from the second on, only they do."""
 
 MOST_LOST = 0.6
-"""Share of words without their marks from which these count as unknown. Vietnamese questions lose more; those
-of other languages in Latin letters less, unless they are very short."""
+"""Words that lose their marks count as unknown if they are at least this share of a question. Vietnamese
+questions lose more; those in other languages with Latin letters lose less, unless they are very short."""
 
 NO_BROKEN, MOST_BROKEN = 0.25, 0.6
-"""Broken shares of a question up to which the characters do not count, and from which they count most. No
-English held-out question has a higher share than the first."""
+"""Up to the first share of words in pieces, the characters do not count; from the second on, they count most.
+No English held-out question has a higher share than the first."""
 
 BROKEN_WEIGHT = 0.5
 """Weight of the characters at that share. Chosen on disguised English questions

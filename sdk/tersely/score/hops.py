@@ -1,8 +1,8 @@
-"""The second hop: what leads from the best sentences of the first pass to sentences of other documents.
+"""The second hop: find sentences of other documents that the best sentences of the first pass lead to.
 
-search_paths   reads windows again after some of the best sentences (the evidence): a path starts from one of
-               them and ends in a sentence of another document
-SecondStage    lets the best sentences of a request see each other
+search_paths   puts some of the best sentences (the evidence) in front of windows of other documents, and
+               reads these again; a path goes from such a sentence to a sentence of such a window
+SecondStage    compares the best sentences of a request with each other
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def search_paths(
     first: Floats,
     estimates: Floats,
 ) -> list[Hop]:
-    """Read windows again after sentences of other documents: those that seem to have the best paths.
+    """Read the windows with the best-looking paths again, each after a sentence of another document.
 
     Args:
         encoded: the documents.

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tersely.errors import InvalidInputError
+from tersely.options import CompressionOptions
 from tersely.score.protocol import Scorer
 
 if TYPE_CHECKING:
     from tersely.score.answerable import Abstention, Answerability
     from tersely.score.calibration import Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """Promises of a request, as thresholds of the model's calibration."""
+
+    recall_threshold: float | None = None
+    """Score at which a unit is kept to meet `recall`; None without that option."""
+    abstention: Abstention | None = None
+    """Probability below which a request is refused; None without `abstain`."""
 
 
 def load_scorer(model: str | Path | Scorer | None, threads: int | None) -> tuple[Scorer, str]:
@@ -38,11 +50,17 @@ def load_scorer(model: str | Path | Scorer | None, threads: int | None) -> tuple
     return model, type(model).__name__
 
 
-def find_recall_threshold(scorer: Scorer, name: str, recall: float | None) -> float | None:
-    """Return the threshold for a `recall`; None without one.
+def find_promises(scorer: Scorer, name: str, options: CompressionOptions) -> Promises:
+    """Return the promises for these options. `name` is the model's.
 
-    Raises InvalidInputError if the scorer has no calibration, or too small a one. `name` is the model's.
+    Raises InvalidInputError if the scorer has no calibration for an option, or too small a one.
     """
+    return Promises(
+        _find_recall_threshold(scorer, name, options.recall), _find_abstention(scorer, name, options.abstain)
+    )
+
+
+def _find_recall_threshold(scorer: Scorer, name: str, recall: float | None) -> float | None:
     if recall is None:
         return None
     calibration: Calibration | None = getattr(scorer, "calibration", None)
@@ -59,12 +77,7 @@ def find_recall_threshold(scorer: Scorer, name: str, recall: float | None) -> fl
         ) from error
 
 
-def find_abstention(scorer: Scorer, name: str, abstain: float | None) -> Abstention | None:
-    """Return the threshold for an `abstain`; None without one.
-
-    Raises InvalidInputError if the scorer was not calibrated for it, or on too few questions. `name` is the
-    model's.
-    """
+def _find_abstention(scorer: Scorer, name: str, abstain: float | None) -> Abstention | None:
     if abstain is None:
         return None
     answerability: Answerability | None = getattr(scorer, "answerability", None)

@@ -74,6 +74,8 @@ class Scored:
     failure: str | None = None
     """Why the model did not score everything; None if it did."""
     warnings: tuple[str, ...] = ()
+    refusal: str | None = None
+    """Why nothing is kept: the documents do not answer the query. None if the request is not refused."""
 
 
 @dataclass(frozen=True, slots=True)

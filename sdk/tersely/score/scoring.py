@@ -17,6 +17,7 @@ from tersely.options import CompressionOptions
 from tersely.prepared import PreparedDocument
 from tersely.runtime.cancellation import TimeIsUpError, current_time_limit, run_in_time
 from tersely.score.bm25 import BM25
+from tersely.score.loading import Promises
 from tersely.score.matching import Floats
 from tersely.score.protocol import (
     COVERAGE,
@@ -28,14 +29,14 @@ from tersely.score.protocol import (
     Scorer,
     Scores,
 )
-from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
+from tersely.split.documents import CHARACTERS_PER_TOKEN, Bypass, Split, choose_documents
 from tersely.types import Document
 from tersely.units import Unit
 
 logger = logging.getLogger("tersely")
 
 
-class ScoringError(Exception):
+class _ScoringError(Exception):
     """The model gave no scores; the message says why."""
 
 
@@ -45,14 +46,11 @@ def score(
     options: CompressionOptions,
     scorer: Scorer,
     reranker: Reranker | None,
-    recall_threshold: float | None,
-) -> Scored:
+    promises: Promises,
+) -> Scored | Bypass:
     """Score all units: by the model, by matches if the model fails, or by coverage without a query.
 
-    Args:
-        recall_threshold: the threshold for the option `recall`; None without it.
-
-    Raises ScoringError if the model fails and there is no limit.
+    Without a limit, a model that fails gives a `Bypass` instead.
     """
     time = current_time_limit()
     if query is None:
@@ -66,20 +64,22 @@ def score(
         failure = None
         if time.was_reached:
             failure = f"the time limit of {time.seconds} s was up before the model had read everything"
-    except (ScoringError, TimeIsUpError) as error:
+    except (_ScoringError, TimeIsUpError) as error:
         scores, warnings, failure = None, (), str(error)
     if failure is not None:
         logger.warning("%s; see the status of the result", failure)
         if not options.is_limited:
-            raise ScoringError(failure)
+            return Bypass("failed_open", failure)
     if scores is None:
         return Scored(score_by_matches(query, split), failure=failure)
-    threshold = recall_threshold
+    threshold = promises.recall_threshold
     if threshold is None and not options.is_limited:
         threshold = scorer.threshold
     if failure is not None:
         scores = replace(scores, judgement=None)
-    return Scored(scores, "score", threshold, scorer.length_price, failure, warnings)
+    abstention, judgement = promises.abstention, scores.judgement
+    refusal = None if abstention is None or judgement is None else abstention.refuse(judgement)
+    return Scored(scores, "score", threshold, scorer.length_price, failure, warnings, refusal)
 
 
 def score_by_model(
@@ -90,7 +90,7 @@ def score_by_model(
     A reranker that fails is replaced by the model's own relevance, with a warning.
 
     Raises:
-        ScoringError: the model raised, or gave something other than finite scores.
+        _ScoringError: the model raised, or gave something other than finite scores.
         TimeIsUpError: the time was up before there were scores.
     """
     warnings: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ def score_by_model(
     except BaseException as error:
         if not _is_failure(error):
             raise
-        raise ScoringError(f"the model failed: {_describe(error)}") from error
+        raise _ScoringError(f"the model failed: {_describe(error)}") from error
 
 
 def score_by_matches(query: str, split: Split) -> Scores:

@@ -1,7 +1,7 @@
-"""The distance of a request from those of the calibration, beyond which its promises do not hold.
+"""The distance of a request from those of the calibration. Above 1.0, its promises do not hold.
 
-Features say how the documents are written, how the question is, and how far the model's logits reach. The
-distance is Mahalanobis' to the nearest of several centres, one for each set of the calibration, in units of a
+Features describe how the documents and the question are written, and how high the model's logits are. Each
+set of the calibration has a centre. The distance is Mahalanobis' distance to the nearest centre, divided by a
 measured bound.
 """
 

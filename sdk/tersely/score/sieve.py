@@ -1,10 +1,10 @@
-"""Choose the windows that the encoder reads, if it does not read all.
+"""Choose the windows that the encoder reads.
 
-If the input is too long, only the windows that share most with the query get vectors. Vectors and words then
-rule out windows. A sentence has a high estimate if its vector is near the query's vector and its document
-contains the query's terms. The encoder reads the windows with high estimates. If the question seems to need
-another hop, the encoder reads some more windows: those near the best sentences so far, and those with a title
-that the best sentences mention.
+If the input is too long, only the windows that share the most words with the query get vectors. Vectors and
+words then rule out windows. A sentence has a high estimate if its vector is near the query's vector and its
+document contains the query's terms. The encoder reads the windows with high estimates. If the question seems
+to need another hop, the encoder reads some more windows: those near the best sentences so far, and those with
+a title that the best sentences mention.
 
 The constants were fitted on held-out training questions (training/LOG.md).
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from tersely.score.protocol import ScoredInput
 from tersely.score.vectors import Embedder, Vectors, unpack
 
 COVERAGE = 0.5
-"""A document's share of the query's terms has this weight, and a cosine has the weight 1."""
+"""Weight of the share of the query's terms that a document contains. A cosine has the weight 1."""
 
 MARGIN = 0.25
 """A window is ruled out if the best window's value is higher by more than this."""
@@ -197,9 +198,7 @@ def _divide(
     best = np.argsort(np.where(can_wait, -values, np.inf), kind="stable")[:count]
     read = values >= enough
     read[best] = True
-    return [w for w, own in zip(windows, read, strict=True) if own], [
-        w for w, own in zip(windows, read, strict=True) if not own
-    ]
+    return _partition(windows, read)
 
 
 def divide_windows(
@@ -209,18 +208,17 @@ def divide_windows(
 
     Both keep their order.
     """
-    ranked = _rank(windows, values, offsets)
+    best = np.array(best_values(windows, values, offsets))
+    ranked: list[int] = np.argsort(-best, kind="stable").tolist()
     ends = np.cumsum([len(windows[i].input_ids) for i in ranked])
-    best = set(ranked[: int(np.searchsorted(ends, tokens, side="right"))])
-    return [w for i, w in enumerate(windows) if i in best], [
-        w for i, w in enumerate(windows) if i not in best
-    ]
+    is_best = np.zeros(len(windows), np.bool_)
+    is_best[ranked[: int(np.searchsorted(ends, tokens, side="right"))]] = True
+    return _partition(windows, is_best)
 
 
-def _rank(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[int]:
-    """Return the indices of the windows, sorted by the value of their best sentence, best first."""
-    best = best_values(windows, values, offsets)
-    return sorted(range(len(windows)), key=lambda i: (-best[i], i))
+def _partition(windows: Sequence[Window], chosen: NDArray[np.bool_]) -> tuple[list[Window], list[Window]]:
+    """Return the chosen windows, and the others."""
+    return list(compress(windows, chosen)), list(compress(windows, ~chosen))
 
 
 def best_values(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[float]:

@@ -43,7 +43,7 @@ _WITH_FIRST_LINE = ("list_item", "log")
 
 
 class Bypass(NamedTuple):
-    """The status of a request that needs no scores, and why."""
+    """The status of a request that returns all documents whole, and why."""
 
     status: Status
     reason: str

@@ -31,7 +31,7 @@ class Result:
     """The result of a tool call."""
 
     text: str
-    """Text for the model; an error too."""
+    """Text for the model, also if it is an error."""
     error: str | None = None
     is_broken: bool = False
     """Whether the tool itself failed. Otherwise an error is the model's: it passed wrong arguments."""
@@ -131,7 +131,7 @@ def _read_arguments(text: str) -> dict[str, str]:
 
 
 def with_ids(calls: Sequence[ToolCall], turn: int) -> list[ToolCall]:
-    """Give an id to each call whose server left it out or repeated it."""
+    """Give a new id to each call that has none, or that of an earlier call."""
     seen: set[str] = set()
     identified: list[ToolCall] = []
     for number, call in enumerate(calls):

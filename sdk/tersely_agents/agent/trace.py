@@ -23,7 +23,7 @@ class TurnTrace:
     compressor's counter if the server reports none."""
     tokens_out: int
     seconds: float
-    """Seconds since the row before: the model and the first tool of a turn, then one further tool a row."""
+    """Seconds since the previous row: those of the model and the turn's first tool, or of a further tool."""
     tool: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     level: int | None = None

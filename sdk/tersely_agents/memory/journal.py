@@ -58,8 +58,8 @@ class Journal:
     def open(self, first: Sequence[Message] | None) -> Transcript:
         """Return the session's transcript, or a new one that begins with `first`.
 
-        The user's messages in a first prompt that is too long are shortened. A session whose context reaches
-        the limit, because it had a higher one, opens as full: the next reset shortens it.
+        If the first prompt is too long, the user's messages in it are shortened. If the session was written
+        under a higher limit, and its context reaches this one, it opens as full: the next reset shortens it.
 
         Raises InvalidInputError for a first prompt that cannot be used or is not the session's, and for
         system messages and pins that leave no room; StoreError for a session that cannot be read.
@@ -88,9 +88,12 @@ class Journal:
         return self._write(Transcript(), event, originals)
 
     def append(self, transcript: Transcript, message: Message) -> Transcript:
-        """Add a message. If the context is full, the message is held back too; if nothing more can be held
-        back, the context is reset without a model before. Raises InvalidInputError for a message that may not
-        come next, and OverlongError if no further reset is allowed."""
+        """Add a message, or hold it back if the context is full. If too much would be held back, reset the
+        context first, without a model.
+
+        Raises InvalidInputError for a message that may not come next, and OverlongError if no further reset
+        is allowed.
+        """
         checked = check_message(message, transcript.unanswered)
         if self.resetter.holds_too_much(transcript, checked):
             if not self.resetter.may_reset(transcript):

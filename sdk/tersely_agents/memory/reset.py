@@ -40,10 +40,10 @@ TASK_SHARE = 0.15
 USER_SHARE = 0.1
 """Share of the limit for the user's newest message. A longer one is shortened."""
 FOUND_SHARES = (0.05, 0.15)
-"""Least and largest share of the limit for what users have stated. The least is always free; the rest is what
-system messages, pins and the first prompt leave of their share."""
+"""Least and largest share of the limit for what users have stated. The least is always reserved. Beyond it,
+statements get what system messages, pins and the first prompt do not use of their share."""
 WEAK_SHARE = 0.75
-"""Share of the room for notes that statements may take that only say something and bind nobody."""
+"""Share of the room for notes that statements may take if they bind nobody."""
 
 _FOUND_PER_NOTE = 3
 """Most tokens of statements for each token that the notes may have."""
@@ -264,18 +264,16 @@ class Resetter:
                 return notes
             room, most = room // 2, most // 2  # counters need not add up
 
-    def _found_limit(self, transcript: Transcript) -> int:
-        """Return the tokens that are free for what the user has stated, beside the notes."""
+    def _most_found(self, transcript: Transcript) -> int:
+        """Return the tokens that notes and the user's statements may have together."""
         least, largest = (self.settings.share(share) for share in FOUND_SHARES)
         used = self._measure_pinned(
             [*transcript.first, *transcript.later_messages("system", "developer")], transcript.pins
         )
         users = measure_tokens([m for m in transcript.first if m["role"] == "user"], self.count)
         free = least + self.settings.share(PINNED_SHARE) - used - users
-        return max(least, min(largest, free, _FOUND_PER_NOTE * self.settings.summary_limit))
-
-    def _most_found(self, transcript: Transcript) -> int:
-        return self.settings.summary_limit + self._found_limit(transcript)
+        notes = self.settings.summary_limit
+        return notes + max(least, min(largest, free, _FOUND_PER_NOTE * notes))
 
     def _choose_found(self, transcript: Transcript, kept: Sequence[Json], most: int) -> list[Pin]:
         """Return what the user has stated and the messages that stay do not say."""

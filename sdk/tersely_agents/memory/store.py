@@ -1,7 +1,7 @@
 """Sessions in one SQLite file: an append-only log of events, and the originals of shortened texts.
 
-Each append is one transaction. Killing the process loses at most the append under way; two processes that
-write to one session cannot both win the same place in its log.
+Each append is one transaction. If the process is killed, at most the current append is lost. If two processes
+write to one session, only one of them gets each place in its log.
 """
 
 from __future__ import annotations

@@ -111,9 +111,8 @@ def find_values(text: str) -> list[Value]:
                     found.append(Value(kind, value, match.end() - len(value)))
             left = pattern.sub(lambda match: " " * len(match[0]), left)
     clauses = split_clauses(text)
-    return [
-        value._replace(is_subject=_is_subject(value, text, clauses)) for value in sorted(found, key=_place)
-    ]
+    found.sort(key=lambda value: value.start)
+    return [value._replace(is_subject=_is_subject(value, text, clauses)) for value in found]
 
 
 def _drop_opening(name: str) -> str:
@@ -129,10 +128,6 @@ def _is_subject(value: Value, text: str, clauses: Sequence[tuple[int, int]]) -> 
     follows = text[value.start + len(value.text) : end].strip(" .,;:!")
     is_first = len(text[start : value.start].split()) < 3
     return value.kind in ("number", "identifier") and is_first and bool(follows)
-
-
-def _place(value: Value) -> int:
-    return value.start
 
 
 def find_words(text: str, *, names_only: bool = False) -> set[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from tersely_agents.quality import STOPWORDS
+from tersely_agents.quality import SHORT_STOPWORDS, STOPWORDS
 from tersely_agents.summaries.claim_words import (
     BREAKS,
     JOINTS,
@@ -28,11 +28,9 @@ _TOKEN = re.compile(r"\d+(?:[.,:/–-]\d+)*|(?<!\d['’])[^\W\d_]+(?:['’][^\W\
 _VOWELS = re.compile("[aeiouy]")
 _COMPARED = 3
 """Number of content words after "than" that may be what is compared."""
-_SHORT_STOPWORDS = """
-    a an and are as at be but by did do for had has he her him his how i if in is it its me my nor of off on
-    or our own per she so the to too us via was we who why you
-"""
-_STOPWORDS = (STOPWORDS | frozenset(_SHORT_STOPWORDS.split())) - OPPOSITES.keys()
+_SAYS_SOMETHING = frozenset({"can", "may", "no", "not", "out", "two", "up"})
+"""Short stopwords that change a claim."""
+_STOPWORDS = (STOPWORDS | SHORT_STOPWORDS) - OPPOSITES.keys() - _SAYS_SOMETHING
 _MARKS = frozenset(word for phrase in (*MODALS, *QUANTIFIERS, *NEGATIONS) for word in phrase.split())
 Kind = Literal["modal", "negation", "quantifier"]
 

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from tersely.split.sentences import split_units
 from tersely.types import Document
-from tersely_agents.quality import STOPWORDS
+from tersely_agents.quality import SHORT_STOPWORDS, STOPWORDS
 from tersely_agents.summaries.alterations import find_altered
+from tersely_agents.summaries.claim_words import ONES, TENS
 from tersely_agents.summaries.types import Support
 
 MIN_COVER = 0.6
@@ -34,11 +35,6 @@ _MIN_GAIN = 0.12
 """Share of the weight that each of them must add."""
 
 _WORD = re.compile(r"\w+")
-_SHORT_STOPWORDS = """
-    a an and are as at be but by can did do for had has he her him his how i if in is it its may me my
-    no nor not of off on or our out own per she so the to too two up us via was we who why you
-"""
-_SHORT = frozenset(_SHORT_STOPWORDS.split())
 _CODE = re.compile(
     r"(?<![\w.-])\d{5,32}(?![\w-])"
     r"|(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-])"  # network addresses
@@ -57,15 +53,9 @@ _IDENTIFIER = re.compile(
     r"[\w-]{0,63}\w(?![\w-])"
     r"|(?<!\w)\w{1,64}_\w{1,64}(?!\w)|(?<!\w)[a-z]{1,64}[A-Z]\w{0,64}(?!\w)"
 )
-_NUMBER_WORDS = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen
-"""
-_ONES: Sequence[str] = _NUMBER_WORDS.split()
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _SPELLED = re.compile(  # "one" alone is a pronoun more often than a number
-    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(_ONES[1:10])}))?"
-    rf"|(?P<small>{'|'.join([_ONES[0], *_ONES[2:]])}))\b",
+    rf"\b(?:(?P<tens>{'|'.join(TENS)})(?:[- ](?P<ones>{'|'.join([*ONES][1:10])}))?"
+    rf"|(?P<small>{'|'.join(word for word in ONES if word != 'one')}))\b",
     re.IGNORECASE,
 )
 _CAPITALISED = re.compile(r"\b[^\W\d_a-z][\w'’]*(?:-\w+)*")
@@ -231,7 +221,7 @@ def _find_terms(text: str) -> Iterable[str]:
 
 
 def _is_common(word: str) -> bool:
-    return word.casefold() in STOPWORDS or word.casefold() in _SHORT
+    return word.casefold() in STOPWORDS or word.casefold() in SHORT_STOPWORDS
 
 
 def _normalize_number(number: str) -> str:
@@ -242,9 +232,9 @@ def _normalize_number(number: str) -> str:
 def _find_spelled_numbers(text: str) -> Iterable[tuple[str, str, int]]:
     """Find English number words below a hundred: the words, the number in digits, and the position."""
     for match in _SPELLED.finditer(text):
-        value = _ONES.index((match["small"] or match["ones"] or "zero").lower())
+        value = ONES[(match["small"] or match["ones"] or "zero").lower()]
         if match["tens"]:
-            value += 20 + 10 * _TENS.index(match["tens"].lower())
+            value += TENS[match["tens"].lower()]
         yield match[0], str(value), match.start()
 
 

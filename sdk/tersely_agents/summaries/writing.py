@@ -1,4 +1,4 @@
-"""One summary: what is asked of the model, what its reply is checked for, and what is quoted without one."""
+"""Make one summary: write the prompt, check the model's reply, and quote the documents without a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, check_text, read_documents, show_value
 from tersely.pack.render import BETWEEN_DOCUMENTS, render_ranges, title_line
 from tersely.split.sentences import split_units
-from tersely.timing import StageTimer
+from tersely.telemetry import StageTimer
 from tersely.types import Compression, Document
 from tersely_agents.chat import Message, Reply
 from tersely_agents.chat.protocol import remove_thoughts

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.loopback import Serve, serving
+from tests.loopback import Serve
+from tests.loopback import serve as serve
 from training.rl.engines.random_model import make_tokenizer
 from training.rl.environments.archive import make_archive
 from training.rl.environments.search import SearchEnvironment
@@ -24,12 +24,6 @@ from training.settings import read_settings
 CHAT = Chat(make_tokenizer())
 QUESTIONS, DOCUMENTS = make_archive(8, 0)
 ENVIRONMENT = SearchEnvironment(QUESTIONS, DOCUMENTS, CHAT, k=3, positions=20_000)
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    with serving() as start:
-        yield start
 
 
 def play(request: dict[str, Any]) -> tuple[int, Any]:

@@ -96,9 +96,7 @@ def test_refuses_fewer_questions_than_a_batch(
     assert [row["extra_info"]["index"] for part in rows for row in part] == list(range(92))
 
 
-def test_questions_follow_the_recipes_data(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_questions_follow_the_recipes_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     recipe = tmp_path / "own.toml"
     text = (RUNS / "supo.toml").read_text(encoding="utf-8")
     recipe.write_text(text.replace('["hotpotqa"]', '["own.jsonl"]'), encoding="utf-8")
@@ -167,7 +165,7 @@ def test_retriever_needs_no_documents(tmp_path: Path) -> None:
     assert environment.make_task(questions[0], random.Random(0), 1.0).index is environment.retriever
 
 
-def test_recipe_sets_limits_of_the_agent(tmp_path: Path) -> None:
+def test_recipe_sets_limits_of_the_agent() -> None:
     recipe = read_settings(Recipe, RUNS / "supo.toml")
     recipe = replace(recipe, reset_tokens=900, resets=3, result_tokens=700)
     environment = make_environment(recipe, make_tokenizer(), *make_archive(4, 0))

@@ -4,22 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tersely.errors import OfflineError
-from tests.loopback import Serve, serving
+from tests.loopback import Serve
+from tests.loopback import serve as serve
 from training.rl.language.vllm import VllmPolicy
 from training.rl.rollout import Generation
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    with serving() as start:
-        yield start
 
 
 def complete(request: dict[str, Any]) -> tuple[int, Any]:
