@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     records: list[Path] = parser.parse_args(arguments).records
     for path in records:
         if not path.is_file():
-            parser.error(f"{path} is no file: give the path of a record, as benchmarks/baselines/quality.json")
+            parser.error(f"{path} is no file: give a record's path, as benchmarks/baselines/quality.json")
     for path in records or list_records():
         for title, verdict in compare(path).items():
             print(f"{verdict:9} {path.stem}: {title}")
