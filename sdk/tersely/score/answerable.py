@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tersely.runtime.artifacts import Artifact
-from tersely.score.calibration import Calibration
+from tersely.score.calibration import Calibration, read_part
 from tersely.score.features import (
     EXACT_FEATURES,
     QUERY_FEATURES,
@@ -191,13 +191,8 @@ _FEATURES = {"answer": ANSWER_FEATURES, "shift": SHIFT_FEATURES}
 
 
 def read_answerability(artifact: Artifact) -> Answerability | None:
-    """Read a model's answerability; None if its manifest lists none. Raises ValueError for a damaged file."""
-    if not artifact.lists(FILE):
-        return None
-    try:
-        return Answerability.from_dict(json.loads(artifact.file(FILE).read_text(encoding="utf-8")))
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"{FILE} lacks {error}") from error
+    """Read a model's answerability; see `read_part`."""
+    return read_part(artifact, FILE, Answerability.from_dict)
 
 
 def write_answerability(artifact: Path, answerability: Answerability) -> None:

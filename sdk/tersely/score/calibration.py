@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tersely.runtime.artifacts import Artifact
 
 FILE = "calibration.json"
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +77,19 @@ class Calibration:
         return cls(tuple(map(float, values["scores"])), dict(values["questions"]))
 
 
-def read_calibration(artifact: Artifact) -> Calibration | None:
-    """Read a model's calibration; None if its manifest lists none. Raises ValueError for a damaged file."""
-    if not artifact.lists(FILE):
+def read_part(artifact: Artifact, file: str, read: Callable[[Any], Part]) -> Part | None:
+    """Read a JSON file of a model; None if its manifest lists none. Raises ValueError for a damaged file."""
+    if not artifact.lists(file):
         return None
     try:
-        return Calibration.from_dict(json.loads(artifact.file(FILE).read_text(encoding="utf-8")))
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{FILE} lacks {error}") from error
+        return read(json.loads(artifact.file(file).read_text(encoding="utf-8")))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{file} lacks {error}") from error
+
+
+def read_calibration(artifact: Artifact) -> Calibration | None:
+    """Read a model's calibration; see `read_part`."""
+    return read_part(artifact, FILE, Calibration.from_dict)
 
 
 def write_calibration(artifact: Path, calibration: Calibration) -> None:
