@@ -41,7 +41,7 @@ PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "tool_results": lambda lines, _: tool_results.make_tables(lines),
     "without_question": without_question.make_tables,
 }
-"""By the name of a record, the function that makes its tables from rows and the seed."""
+"""The function that makes the tables of a record from its rows and the seed, by the record's name."""
 
 Verdict = Literal["same", "different", "no rows"]
 
@@ -69,7 +69,7 @@ def list_records() -> list[Path]:
 
 
 def compare(path: Path) -> dict[str, Verdict]:
-    """Return by title whether the rows of a record give its tables, to the last digit."""
+    """Return for each title whether the rows give exactly the table that is recorded."""
     record = Record.read(path)
     computed = PROGRAMS[record.benchmark](list(read_lines(find_rows(path))), record.seed)
     texts = {table.title: table.to_json() for table in computed}

@@ -1,4 +1,4 @@
-"""The rows of the benchmark: one line for each question of a task, with what every system keeps of it."""
+"""The rows of the benchmark: for each question of a task, what every system keeps of its documents."""
 
 from __future__ import annotations
 

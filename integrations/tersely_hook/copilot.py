@@ -19,8 +19,8 @@ from tersely_hook.request import read_backwards
 Json = dict[str, Any]
 
 MATCHER = "bash|powershell|view|grep|glob|.+-.+"
-"""Tools whose results are shortened, as a regular expression for the whole name. Only the name of an MCP tool
-has a hyphen: after the name of its server."""
+"""Tools whose results are shortened, as a regular expression for the whole name. A tool of an
+MCP server is called server-tool, and no other name has a hyphen."""
 _NAMES = {"bash": "Bash", "powershell": "PowerShell", "view": "Read", "grep": "Grep", "glob": "Glob"}
 """The names that Claude Code has for the same tools."""
 _ID = re.compile(r"[\w-]{1,64}")

@@ -142,10 +142,10 @@ class Rewriter:
         originals: dict[str, str] = {}
         new: dict[Place, str] = {}
         shifts: dict[Place, int] = {}
-        """By how many characters the text after the last change in a string has moved."""
+        """By how many characters the end of each string has moved after its changes so far."""
         for block in read(parsed):
             limit = self._limits.get(block.tool)
-            # No counter gives a text more tokens than bytes, so short texts need not be counted.
+            # A character is at most 4 bytes, and a token at least one, so short texts need not be counted.
             if limit is None or len(block.text) * 4 <= limit:
                 continue
             key = _make_key(block, limit)

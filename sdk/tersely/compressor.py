@@ -96,12 +96,12 @@ class Compressor:
             marks: where marks replace left-out text: "structure" (everywhere except between sentences of
                 running text), or "all" (also between those).
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
-                exceed `budget`.
+                exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged, and the status is
-            "degraded" with a limit and "failed_open" without.
+            "degraded" with a limit or without a query, and "failed_open" otherwise.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.

@@ -49,7 +49,8 @@ def read_documents(docs: object) -> list[Document]:
 def read_requests(requests: object) -> list[Request]:
     """Return the (query, documents) of a batch, in order. Queries are not checked.
 
-    The documents are read together with their query, because a generator may change them for the next one.
+    The documents are read together with their query, because a generator may reuse one list for the next
+    request.
     """
     remedy = "Pass a list of pairs: a query and its documents."
     if isinstance(requests, str | bytes | Mapping) or not isinstance(requests, Iterable):
@@ -140,7 +141,7 @@ def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
 def check_share(value: object, name: str, remedy: str) -> float:
     """Return `value` as a float. Raises InvalidInputError unless it is a number above 0 and at most 1.
 
-    Messages have the name and the remedy, a sentence.
+    The error message has `name`, and then `remedy`, a full sentence.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
@@ -153,8 +154,8 @@ def check_share(value: object, name: str, remedy: str) -> float:
 def check_members(value: object, members: Sequence[str], name: str, remedy: str) -> None:
     """Raises InvalidInputError unless `value` has all of these members.
 
-    Messages have the name and the remedy, a sentence. A class is refused too: it is often passed instead of
-    its object.
+    The error message has `name`, and then `remedy`, a full sentence. A class is refused too: it is often
+    passed instead of its object.
     """
     if isinstance(value, type) or not all(hasattr(value, member) for member in members):
         kind = f"the class {value.__name__}" if isinstance(value, type) else type_name(value)
@@ -164,7 +165,7 @@ def check_members(value: object, members: Sequence[str], name: str, remedy: str)
 def check_text(value: object, name: str, remedy: str = "Pass text.") -> str:
     """Return `value`. Raises InvalidInputError unless it is a text, which may be empty.
 
-    Messages have the name and the remedy, a sentence.
+    The error message has `name`, and then `remedy`, a full sentence.
     """
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
@@ -188,7 +189,7 @@ def check_flag(value: object, name: str) -> bool:
 def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: str) -> list[Item]:
     """Return `value` as a list. Raises InvalidInputError unless given a list of objects of this kind.
 
-    Messages have the name and the remedy, a sentence. A text is not a list of texts.
+    The error message has `name`, and then `remedy`, a full sentence. A text is not a list of texts.
     """
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} is {type_name(cast('object', value))}. {remedy}")

@@ -184,8 +184,8 @@ def render_messages(messages: Sequence[Message]) -> str:
 SHORTENED = "[shortened]\n"
 """Start of a shortened tool result."""
 LEFT_OUT = "[left out]"
-"""Replaces a tool result if nothing of it is kept, because servers refuse an empty one. Results with no
-more tokens than the longer of this and `SHORTENED` stay unchanged."""
+"""Replaces a tool result if nothing of it is kept, because servers refuse an empty one. A result with
+no more tokens than the longer of this and `SHORTENED` stays unchanged."""
 LEAST_TIME_S = 0.001
 """Time limit of a further attempt if no time is left."""
 
@@ -240,7 +240,7 @@ def compress_messages(
         compressor: chooses what is kept, and counts tokens.
         messages: in OpenAI's format.
         query: what the results are needed for; None for the user's last message. Without either, the parts
-            that cover most of the results are kept, which needs a limit.
+            that cover most of the results are kept; then `budget` or `rate` is needed.
         budget: most tokens of all messages, including what roles and calls add.
         rate: the same as a share of the tokens before. With neither `budget` nor `rate`, the results keep
             what scores above the model's own threshold.
@@ -283,7 +283,7 @@ def compress_messages(
     room = max(1, limit - bare)
     while True:
         result = apply(budget=room)
-        # Token counts need not add up: texts may cost more inside messages than together.
+        # A text may have more tokens in its message than in the joined text, so measure again.
         if result.tokens_after <= limit or room == 1:
             return result
         room = max(1, room - (result.tokens_after - limit))

@@ -38,16 +38,17 @@ class Span:
     """Why it was kept or dropped.
 
     Kept: "score" (its score was high enough), "coverage" (without a query: it adds most to the other kept
-    units), "truncated" (a piece of a unit that alone exceeds the limit), "unchanged" (everything fits),
+    units), "truncated" (a part of a block or a unit that was opened or cut), "unchanged" (everything fits),
     "bypassed" (nothing to compress, or fewer tokens than `min_tokens`), "failed_open" (the model failed or
     its time was up).
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
-    detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the model did not
-    read it: the input was too long or the time too short, and other parts share more words with the query),
-    "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
-    (tags of a web page, or an HTML comment in prose), "abstained" (the documents do not answer the query).
+    detail is full), "duplicate" (a kept sentence or record says the same, word for word), "unread" (the model
+    did not read it: the input was too long or the time too short, and other parts share more words with the
+    query), "echo" (half of its document or block repeats the query, so only the best part of it competes),
+    "markup" (tags of a web page, or an HTML comment in prose), "abstained" (the documents do not answer the
+    query).
     """
 
 
@@ -82,8 +83,8 @@ class Citation:
 class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
-    A mark is added where a block was cut, and between fragments that could be read as one statement. In a
-    list, the mark counts what was left out.
+    A mark stands wherever something is missing, except between two sentences of prose; with `marks="all"`
+    there too. In a list, the mark counts what was left out.
     """
 
     text_start: int
@@ -147,8 +148,8 @@ class Compression:
     - "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`.
     - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
-    - "degraded": the same with a `budget` or `rate`. Units were chosen by the scores of what the model had
-      read, or by exact matches if it had read nothing.
+    - "degraded": the same with a `budget` or `rate`, or without a query. Units were chosen by the scores of
+      what the model had read, or by exact matches if it had read nothing.
     """
     reason: str | None
     """Why the status is not "compressed"; None if it is."""
@@ -161,14 +162,14 @@ class Compression:
     answerable: float | None = None
     """Probability that the documents answer the query; None without a query, and if the model cannot say."""
     refused: float | None = None
-    """With `abstain`: the share of questions without an answer that are refused, promised like the other
-    share. Lower than `abstain` if the model cannot have both."""
+    """With `abstain`: the share of questions without an answer that are refused, promised in the same way as
+    `abstain`. It may be lower than `abstain`."""
     distance: float | None = None
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
     calibrated: bool | None = None
     """Whether `answerable` and the promises of `recall` and `abstain` hold: false for a request that is
-    unlike those of the calibration, and with `abstain` also if the documents are like sections of manuals.
-    None if the model has no bound."""
+    unlike those of the calibration. With `abstain` it is also false if the documents are like documentation
+    of packages; `recall` still holds there. None if the model has no bound."""
     best_fits: bool | None = None
     """Whether the limit has room for the unit with the highest score, its heads and its title. If not, units
     with lower scores fill the text. None if nothing was chosen by scores."""

@@ -60,8 +60,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: tuple(map(questions, (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN))),
         ),
         (
-            "On sections of manuals, only {:.0f} of 100 answerable questions get one, and {:.0f} of 100 "
-            "unanswerable ones get one too",
+            "On documentation of software packages, only {:.0f} of 100 answerable questions get one, and "
+            "{:.0f} of 100 unanswerable ones get one too",
             lambda: (
                 percent(promise(PACKAGES, "let through")),
                 100 - percent(promise(PACKAGES, "refused")),
@@ -105,7 +105,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "`recall=0.9` keeps the evidence of {:.0f} %.",
+            "`recall=0.9` keeps the evidence of {:.0f} % of these questions.",
             lambda: (percent(promise(PACKAGES, "evidence kept")),),
         ),
     ],
@@ -161,7 +161,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (reader_lead("mean of the sets", "recall 0.95"),),
         ),
         (
-            "refuses only {:.0f} % of the unanswerable questions; on German XQuAD {:.0f} %",
+            "only {:.0f} % of the unanswerable questions are then refused; on German XQuAD {:.0f} %",
             lambda: (refused(PACKAGES), refused(GERMAN)),
         ),
         (
@@ -200,7 +200,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (support(MEETINGS, "tersely", "0.1"), support(MEETINGS, "tersely", "0.25")),
         ),
         (
-            "On HotpotQA alone, {:.1f}, {:.1f} and {:.1f} % keep their answer.",
+            "On HotpotQA alone it is {:.1f}, {:.1f} and {:.1f} %.",
             lambda: tuple(
                 percent(find("calibration", "What is kept", set="HotpotQA dev", promised=promised)["kept"])
                 for promised in (0.9, 0.95, 0.99)
@@ -216,9 +216,9 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "laya-compactor keeps {:.1f} % of HotpotQA's gold paragraphs, tersely {:.1f} %. Of SQuAD's it "
-            "finds 73.5 % and keeps {:.1f} %; tersely keeps {:.1f} % of all, and all that our search "
-            "finds. Entroly keeps {:.1f} % of the answers in a tenth of a JSON result with SQuAD's "
+            "laya-compactor keeps {:.1f} % of HotpotQA's gold paragraphs, tersely {:.1f} %. On SQuAD, "
+            "its search finds 73.5 % and it keeps {:.1f} %; our search finds {:.1f} %, and tersely keeps "
+            "all of these. Entroly keeps {:.1f} % of the answers in a tenth of a JSON result with SQuAD's "
             "passages, tersely {:.1f} %, and BM25 {:.1f} %.",
             lambda: (
                 *(published("laya-compactor: gold documents of HotpotQA", 0.68, s) for s in THEIRS_AND_OURS),

@@ -113,7 +113,7 @@ def test_sections_of_manuals_promise_a_recall_but_no_abstention() -> None:
     result = compress(scorer, abstain=0.9)
     assert (result.status, result.distance, result.calibrated) == ("abstained", 0.5, False)
     assert result.reason is not None
-    assert "sections of manuals" in result.reason
+    assert "documentation of software" in result.reason
     assert compress(scorer).calibrated
 
 

@@ -1,1 +1,1 @@
-"""The budget: units and their costs, the choice, the receipt, the text."""
+"""Choose the units that fit a limit, render them, and write the receipt."""

@@ -31,7 +31,7 @@ _HEADS = 0.5
 need the same heads."""
 
 _RECORDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml"})
-"""Kinds of units that are not said twice if they are the same."""
+"""Kinds of units whose exact repeats are dropped."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
@@ -111,9 +111,9 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for the best one. The sum of scores can then be far below
-        # the highest possible one. So try selections with the best unit, and take the one with the highest
-        # sum (Lin and Bilmes, 2010).
+        # Shorter units came first and left no room for the best one. The kept scores can then sum to much
+        # less than possible. So try selections with the best unit, and take the one with the highest sum
+        # (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}

@@ -113,7 +113,7 @@ class Abstention:
         if judgement.can_abstain:
             return reason
         if judgement.is_calibrated:
-            return f"{reason}; the documents are like sections of manuals, so abstain promises nothing"
+            return f"{reason}; the documents are like documentation of software, so abstain promises nothing"
         return f"{reason}; the request is unlike those of the calibration, so nothing is promised"
 
 

@@ -28,8 +28,7 @@ READ = 40_000
 tokens."""
 READ_BESIDE = 1_000
 """A smaller limit, for questions whose answer the exact matches have probably found. It replaces READ if some
-parts, together with their heads, contain all words of the question, and the sizes of these parts add up to at
-most this many code points."""
+parts score _CERTAIN or more without the model, and their sizes add up to at most this many code points."""
 _CERTAIN = 0.9
 """Lowest score of a part that, together with its heads, contains all words of the question."""
 
@@ -67,7 +66,7 @@ _FAILURE, _UNASKED_FAILURE = 0.85, 0.3
 """Scores of a rare error: the first if the question asks about failures, else the second."""
 _NO_LINK = Link(None, 0, (), is_frame=False)
 _NEAR = (0.5, 0.25)
-"""Share of its score that an event gives to the adjacent events, and to those next to them."""
+"""Shares of its score that an event gives to the events one and two places away."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """A transcript that never outgrows its limit (SUPO: summarise and reset).
 
     append   messages as they come, while the context is shorter than the limit
-    full     the last step would reach it: the step is held back, and a summary is wanted
-    reset    the context becomes first prompt + pins + summary; the step that was held back follows
+    full     the newest step would reach the limit: the step is held back, and a summary is wanted
+    reset    the context becomes the first prompt, later system messages, the user's newest message, pins and
+             notes; with `replay`, the step that was held back follows
 
-Bytes before the last reset never change until the next one, which keeps prompt caches warm.
+Between two resets the context only grows at its end, which keeps prompt caches warm.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ class AgentMemory:
     Read from `transcript`; change with the methods. `summary_request` and `reset` are the parts of `prepare`,
     for callers that ask the model themselves.
 
-    Many members: each is one thing that a caller does with a chat, from `append` to `recall`.
+    Many members: one for each thing that a caller does with a chat, from `append` to `recall`.
 
     Args:
-        first: the first prompt: system message, task, constraints, in OpenAI's format. It stays, word for
-            word. None goes on with a session of the store.
+        first: the first prompt: system message, task, constraints, in OpenAI's format. System messages
+            stay word for word; a long message of the user is shortened. None goes on with a session of the
+            store.
         limit: tokens that the context may not reach (SUPO's L), 200 or more.
         max_summaries: most resets (S); one more raises OverlongError. None for any number.
         max_steps: most assistant messages (H); then the transcript's ending is "overlong". None for any
@@ -54,7 +56,7 @@ class AgentMemory:
             counts with the bundled estimate.
         replay: what happens to an action that was held back for a summary: True repeats it after the reset,
             False drops it, as the paper does, so that the model acts again.
-        store: keeps every change before it counts; None keeps the session in this process.
+        store: saves each change before it takes effect; None keeps the session in this process.
         session: name in the store.
 
     Raises:
@@ -88,7 +90,7 @@ class AgentMemory:
         return self._transcript
 
     def append(self, *messages: Message) -> None:
-        """Take in the next messages. While a reset is due, they are held back for it.
+        """Take in the next messages. While a reset is due, they wait until it is done.
 
         Raises InvalidInputError for a message that may not come next: a result without a call, a message
         that leaves a call unanswered, a malformed one. Messages before it have been taken in. Raises
@@ -112,7 +114,7 @@ class AgentMemory:
         """Keep `text` through every reset, word for word: a constraint, a plan, a to-do list. The same key
         replaces it, None removes it. The context shows it from the next reset on.
 
-        Raises InvalidInputError for anything but text, and if the first prompt and all pins would take more
+        Raises InvalidInputError for anything but text, and if system messages and pins would take more
         than half of the limit.
         """
         with self._lock:
@@ -124,7 +126,7 @@ class AgentMemory:
             self._transcript = self.journal.finish(self._transcript, ending)
 
     def recall(self, query: str, *, budget: int | None = None) -> Compression:
-        """Return the sentences that answer `query` in all that left the context, with replaced statements.
+        """Return the sentences that answer `query`, from all that left the context or was replaced.
 
         budget: tokens to fill with the best sentences. By default only those above the model's threshold
             come back, in at most as many tokens as notes may have.
@@ -141,9 +143,9 @@ class AgentMemory:
         """Return the messages to send to the model now. If the context is full, reset it first, with the
         model's summary.
 
-        If the model is None, fails or says nothing, the most relevant sentences of the transcript take its
-        place. The model is not asked when there is nothing to summarise. `tools` are sent along, unused,
-        because without them the prompt would begin differently.
+        If the model is None, fails or says nothing, sentences quoted from the transcript take the
+        summary's place. The model is not asked when there is nothing to summarise. `tools` are sent along,
+        unused, because without them the prompt would begin differently.
 
         Raises OverlongError if no further summary is allowed, and InvalidInputError while tool calls are
         unanswered, or for anything but a model.
@@ -182,7 +184,7 @@ class AgentMemory:
             return self.journal.resetter.summary_request(self._transcript)
 
     def reset(self, summary: str | None = None) -> None:
-        """Replace the context by first prompt, pins and `summary`, followed by the step that was held back.
+        """Replace the context by what stays, pins and `summary`, followed by the step that was held back.
 
         None quotes sentences of the transcript instead. A summary longer than `summary_tokens` is shortened.
         Raises InvalidInputError while tool calls are unanswered, and OverlongError if no further summary is
@@ -199,7 +201,7 @@ class AgentMemory:
     def _begin_reset(
         self, tools: Sequence[Mapping[str, Any]] | None
     ) -> tuple[int, list[Json] | None, Options]:
-        """Return the number of resets so far, and what to ask the model; None if notes are not needed."""
+        """Return the resets so far, the request (None if no notes are needed), and its options."""
         with self._lock:
             transcript, resetter = self._transcript, self.journal.resetter
             request = self.summary_request()
@@ -223,7 +225,7 @@ class AgentMemory:
 
 
 def _check_model(model: object, tools: object) -> None:
-    """Check now, because at the first reset a model that fails is replaced without an error."""
+    """Check now, because `prepare` goes on without a model that fails."""
     if model is not None:
         check_members(
             model, ("complete", "acomplete"), "The model", "Pass a model of tersely_agents.chat, or None."
