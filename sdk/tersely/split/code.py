@@ -78,9 +78,13 @@ def find_code_end(lines: Lines, index: int) -> int | None:
     After blank lines it continues as long as it is indented more deeply, and to the line that closes it. It
     ends above a JSON value; one line above such a value is not code.
     """
+    if CLOSER.fullmatch(lines.texts[index]) and lines.texts[index].lstrip()[0].isalpha():
+        return None  # a word such as `end` closes a block above
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
-    if end < len(lines) and lines.indent(end) == base and FRAME.match(lines.texts[end]):
+    if any(
+        FRAME.match(lines.texts[at]) and lines.indent(at) == base for at in (index, end) if at < len(lines)
+    ):
         return None
     if not _is_code([lines.likeness(line) for line in range(index, end)], indented=base >= 4):
         return None

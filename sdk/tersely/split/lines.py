@@ -27,12 +27,13 @@ _ORG = (
 )
 _SIGNED = re.compile(r"^={1,6} *\S", re.MULTILINE)
 
-# Comments, prompts and queries. They are code even if their words read like a sentence.
+# Comments, prompts, queries, and statements of Ruby such as `return 3 if a.nil?`. They are code even if their
+# words read like a sentence.
 _UNMISTAKABLE = re.compile(
     r"""(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
     |\#(?:include|define|ifdef|endif|pragma)\b
     |<\?|<!--|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git
-    |SELECT\ .*\ FROM\ )""",
+    |SELECT\ .*\ FROM\ |(?:return|raise|yield|next|break)\b.*\ (?:if|unless)\ .*\w\.\w+[?!]$)""",
     re.VERBOSE,
 )
 _SENTENCE_LIKE = re.compile(r"(?:[^\W\d_][^\W\d_’'-]*[,;:]? ){4}[^\W\d_]{2,}")
