@@ -9,6 +9,7 @@ from tersely.split.lines import LONGEST_ITEM, Format, Lines
 ITEM = re.compile(
     r"""\s*(?:
       [-*+•‣◦▪●○–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
+      | \\item(?:\[[^\]\n]*\])?
     )\s+\S""",
     re.VERBOSE,
 )

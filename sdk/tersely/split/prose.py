@@ -85,6 +85,9 @@ _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
 _UNFINISHED = re.compile(r"\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which)$")
 """A word that ends no sentence."""
+_STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
+_TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
+"""An item that announces the lines below it."""
 _COUNTS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]")
 """How many there are of each kind. It is no title."""
 _LONGEST_TITLE, _LONGEST_SECTION = 80, 200
@@ -147,6 +150,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             and (line - start > 1 or _is_complete(texts, start))
             and (lines.has_gaps or not any(_COLUMNS.search(text.strip()) for text in texts[start:line]))
             and not (is_record and _LABEL.match(texts[start]))
+            and not _is_status(lines, at)
         ):
             yield _make_block(lines, at, stop, "sentence")
         else:
@@ -247,9 +251,19 @@ def _is_sound(lines: Lines, index: int) -> bool:
     )
 
 
+def _is_status(lines: Lines, index: int) -> bool:
+    """Return whether a line such as `FAILURE: no crane` stands alone above items that are titles."""
+    if not _STATUS.match(lines.texts[index]) or (index and not lines.is_blank(index - 1)):
+        return False
+    below = lines.skip_blank(index + 1)
+    return index + 1 < below < len(lines) and _TITLED.match(lines.texts[below]) is not None
+
+
 def _find_line_kind(lines: Lines, index: int) -> Kind:
     """Return "heading" for a title: a short line between blank lines, without the end of a sentence."""
     line = lines.texts[index].strip()
+    if _is_status(lines, index):
+        return "heading"
     if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
     if (
