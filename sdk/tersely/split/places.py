@@ -36,6 +36,9 @@ _BRANCH = re.compile(
 )
 """What is left of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
+_SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
+_SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
+"""A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""
 _TIME = re.compile(r"\s*[\[(]?\d")
 
 
@@ -184,7 +187,8 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
     if sum(spoken.values()) >= 3:
         is_dialogue |= spoken.keys()
     cues = {run for run, block in zip(runs, blocks, strict=True) if CUE.match(lines.texts[block.first])}
-    indents = [_find_indent(lines, block) for block in blocks]
+    has_signs = any(_SIGNED_BLOCK.match(lines.texts[block.first]) for block in blocks)
+    indents = [_find_indent(lines, block, has_signs) for block in blocks]
     for number, (block, below) in enumerate(pairwise(blocks)):
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
@@ -223,13 +227,15 @@ def _strip_prefix(line: str, block: Block) -> str:
     return PREFIX.sub("", line, count=1) if block.prefix else line
 
 
-def _find_indent(lines: Lines, block: Block) -> int:
+def _find_indent(lines: Lines, block: Block, has_signs: bool) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
     line = lines.texts[block.first]
     if block.kind in ("heading", "table"):
         return lines.indent(block.first)
     if branch := _BRANCH.match(line):
         return len(branch[0])
+    if has_signs and (sign := _SIGN.match(line)):
+        return len(sign[0])
     if stars := _STARS.match(line):
         return len(stars[1]) - 1
     return lines.indent(block.first)

@@ -68,6 +68,8 @@ _FEWEST_LABELS = 3
 _MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
 """The permissions of a file at the start of a line of `ls -l`. The file's name may be a dot, which is not
 the end of a sentence."""
+_TICKED = re.compile(r"\[[*+!x? -]\]\s")
+"""A sign in brackets at the start of a line of a report, or of a task."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -190,6 +192,7 @@ def is_prose(text: str) -> bool:
         len(words) < 2
         or " # " in sample
         or _MODE.match(sample)
+        or _TICKED.match(sample)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or _are_fields(words)
