@@ -164,6 +164,43 @@ CASES = {
 7* 2    |Results:
 8  2 7  |  CraneTest.lift: 3 of 4
 """,
+    "signs of a plan": """
+1* 11   |  ~ crane "red" {
+2  1 11 |      ~ hooks                = "old" -> "new"
+3* 1 5 11|      ~ ropes                = {
+4  1 3 5 11|          ~ "north" = "lifts the hemp"
+5* 1 3 11|        }
+6  1 11 |        # (1 more)
+11* 1   |    }
+12* 16  |  + lamp "low" {
+13 12 16|      + oil                  = "none"
+14 12 16|      + wick                 = "two"
+16* 12  |    }
+""",
+    "records of a bibliography": """
+1       |TY  - BOOK
+2  1    |TI  - The crane 4
+3  1    |PY  - 1993
+4  1    |ER  - 1
+5       |TY  - NEWS
+6  5    |TI  - The lamp 7
+7  5    |PY  - 2004
+8  5    |ER  - 2
+""",
+    "games of chess": """
+1       |[Event "Pier Open"]
+2  1    |[White "Ada"]
+3  1    |[Black "Bob"]
+        |
+4  1    |1. Qd2 Qh1 2. Rg8 Rc5
+5  1    |3. Bc3 Qb3 4. Qf4 Bh5
+        |
+6       |[Event "Yard Open"]
+7  6    |[White "Cleo"]
+8  6    |[Black "Ada"]
+        |
+9  6    |1. Nb5 Qg2 2. Qe8 Rc1
+""",
 }  # fmt: skip
 
 
@@ -191,6 +228,31 @@ def test_assignments_in_columns_are_no_rows_of_a_table() -> None:
     oil                  = {
 """
     assert "row" not in list_kinds(text)
+
+
+def test_title_between_rules_may_follow_text_without_a_blank_line() -> None:
+    text = "------\nCRANES\n------\nHook lifts: 4 stones\n-----\nLAMPS\n-----\nOil size 40\n"
+    units = split_units(text)
+    assert [unit.kind for unit in units] == ["heading", "line", "heading", "line"]
+    assert units[3].needs == (2,)
+
+
+def test_slash_closes_a_namelist() -> None:
+    text = "&crane\n" + "".join(f"  hook_{n} = {n},\n" for n in range(20)) + "/\n"
+    opened = open_all(text, 100, 100)
+    closer = len(opened) - 1
+    assert text[opened[closer].start :].strip() == "/"
+    assert not opened[closer].is_content
+    assert all(closer in unit.needs for unit in opened[1:closer])
+
+
+def test_record_with_a_tag_in_each_line_is_no_code() -> None:
+    assert list_kinds("P: /devices/crane\nN: crane\nE: HOOK=4\nE: ROPE=9\n") == {"line"}
+
+
+def test_line_with_a_sign_in_brackets_is_no_sentence() -> None:
+    text = "Found 13 errors.\n[*] The tool can mend 7 of them with a single option.\n"
+    assert [unit.kind for unit in split_units(text)] == ["sentence", "line"]
 
 
 def test_statements_that_end_with_a_question_mark_are_no_sentences() -> None:

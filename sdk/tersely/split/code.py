@@ -37,6 +37,8 @@ _DECLARATION = re.compile(
 SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
+_TAGGED = re.compile(r"[A-Z]{1,4}: \S")
+"""The start of a line of a record, which has a tag in each line, as `udevadm` prints."""
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
 _HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
@@ -82,6 +84,8 @@ def find_code_end(lines: Lines, index: int) -> int | None:
         return None  # a word such as `end` closes a block above
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
+    if all(map(_TAGGED.match, lines.texts[index:end])):
+        return None
     if any(
         FRAME.match(lines.texts[at]) and lines.indent(at) == base for at in (index, end) if at < len(lines)
     ):

@@ -69,7 +69,7 @@ _MAYBE = re.compile(
     re.VERBOSE,
 )
 
-CLOSER = re.compile(r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|(?:end(?:if|ef)?|fi|done|esac)\b\W*+))++")
+CLOSER = re.compile(r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z|(?:end(?:if|ef)?|fi|done|esac)\b\W*+))++")
 """Lines that only close the blocks above them."""
 FRAME = re.compile(r"#\d+\s")
 """The number of a frame of the stack, as debuggers print it."""

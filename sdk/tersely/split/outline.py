@@ -87,7 +87,7 @@ class _Reader:
                 state.step = None
             is_step = self._around.starts_step(number, place)
             if is_step:
-                state.step = state.sender = state.entry = None
+                state.step = state.sender = state.entry = state.record = None
             heads = state.list_heads(place.indent)
             self._need(place, [*heads, state.condition] if state.condition else heads)
             if is_step:

@@ -90,6 +90,8 @@ _UNFINISHED = re.compile(r"\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that
 _STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
 _TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
 """An item that announces the lines below it."""
+_PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
+"""A name and its value in brackets. Several of them are no titles."""
 _COUNTS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]")
 """How many there are of each kind. It is no title."""
 _LONGEST_TITLE, _LONGEST_SECTION = 80, 200
@@ -267,6 +269,8 @@ def _find_line_kind(lines: Lines, index: int) -> Kind:
     line = lines.texts[index].strip()
     if _is_status(lines, index):
         return "heading"
+    if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
+        return "line"
     if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
     if (

@@ -10,11 +10,11 @@ from tersely.split.places import Place
 
 LABEL = re.compile(
     r"""[ \t]*(?:[-*+•][ \t]+)?["'*_`]*
-    [^\W\d_][\w .()/&'\#-]{0,39}?["'*_`)]*[ \t]*
-    (?:[:=|]["'*_`]*(?:[ \t]+|$)|=(?=[^\s=])|(?<=[A-Z])[:;](?=\S))(?P<value>.*)""",
+    (?:\[(?=\w+[ ]"[^"]*"\][ \t]*$))?[^\W\d_][\w .()/&'\#-]{0,39}?["'*_`)]*[ \t]*
+    (?:[:=|]["'*_`]*(?:[ \t]+|$)|=(?=[^\s=])|(?<=[A-Z])[:;](?=\S)|[ ](?="[^"]*"\][ \t]*$))(?P<value>.*)""",
     re.VERBOSE,
 )
-"""A line with a name and its value."""
+"""A line with a name and its value. In a game of chess it is `[White "Ada"]`."""
 QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")

@@ -16,6 +16,7 @@ _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
 _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S")
 _COMMENTS = ("#", "//", ";", "--", "%")
+_TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {1,2}-(?: |$)")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
 
@@ -36,7 +37,7 @@ class Surroundings:
         self._titles = {at for at, word in titles.items() if counts[word] > 1 and word in first}
         self._titles |= {at for at in below_heading if places[at + 1].block.kind == "log"}
         self._captioned = {places[at].run for at in self._titles if places[at + 1].block.kind == "log"}
-        self._titles |= _find_first_fields(places)
+        self._titles |= _find_first_fields(places) | _find_first_tags(places)
 
     def is_option(self, number: int, place: Place) -> bool:
         """Return whether a line begins with the name of an option, and does not continue the text above
@@ -152,6 +153,17 @@ class Surroundings:
             return False  # it counts something
         is_alone = place.starts_run and place.block.last - place.block.first == 1
         return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
+
+
+def _find_first_tags(places: Sequence[Place]) -> frozenset[int]:
+    """Return the indices of the first lines of records whose lines all begin with a tag, such as `TY  - `.
+
+    A record begins with the tag of the first line. Return nothing if that tag does not recur.
+    """
+    tags = [found[1] if (found := _TAG.match(place.line)) else None for place in places]
+    if not tags or tags[0] is None or None in tags or tags.count(tags[0]) < 2:
+        return frozenset()
+    return frozenset(number for number, tag in enumerate(tags) if tag == tags[0])
 
 
 def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
