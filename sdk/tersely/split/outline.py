@@ -18,7 +18,7 @@ from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
-from tersely.split.surroundings import Surroundings, tie_comments
+from tersely.split.surroundings import Surroundings, announces_entries, tie_comments
 from tersely.units import Link
 
 _FEW_WORDS = 3
@@ -238,7 +238,7 @@ class _Reader:
         is_announced = state.announcer is not None
         if kind == "log":
             state.entry = self._head(first, place)
-            if self._around.announces_entries(number, place):
+            if announces_entries(place, self._around.find_below(number)):
                 self._announce(first, place, state).text_indent = find_text_indent(place.line)
         elif self._enclosures.begins(number, place):
             self._frames.add(first)

@@ -134,13 +134,6 @@ class Surroundings:
         is_near = above.block.last == place.block.first and not above.block.prefix
         return is_near and place.block.prefix == ">"
 
-    def announces_entries(self, number: int, place: Place) -> bool:
-        """Return whether an entry of a log ends with a colon, and the text of the next one is indented."""
-        below = self.find_below(number)
-        if below is None or below.block.kind != "log" or not place.line.rstrip().endswith(":"):
-            return False
-        return find_text_indent(below.line) > find_text_indent(place.line) + 1
-
     def find_below(self, number: int) -> Place | None:
         """Return the place below the place `number`, if there is one."""
         return self._places[number + 1] if number + 1 < len(self._places) else None
@@ -164,6 +157,13 @@ def _find_first_tags(places: Sequence[Place]) -> frozenset[int]:
     if not tags or tags[0] is None or None in tags or tags.count(tags[0]) < 2:
         return frozenset()
     return frozenset(number for number, tag in enumerate(tags) if tag == tags[0])
+
+
+def announces_entries(place: Place, below: Place | None) -> bool:
+    """Return whether an entry of a log ends with a colon, and the text of the one below it is indented."""
+    if below is None or below.block.kind != "log" or not place.line.rstrip().endswith(":"):
+        return False
+    return find_text_indent(below.line) > find_text_indent(place.line) + 1
 
 
 def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
