@@ -128,6 +128,8 @@ def _open(
             return list(_open_fences(text, unit, inside, sizes, first, depth))
         opener = open_quote if text.startswith(">", unit.start) else open_code
     node = opener(text, unit.start, unit.end, sizes) if opener else None
+    if opener and node and not node.children:  # a function that may stay whole, but not here
+        node = opener(text, unit.start, unit.end, Sizes(sizes.part, sizes.part))
     if opener and (node is None or not node.children):
         node = open_lines(text, unit.start, unit.end, sizes)
     return () if node is None else flatten(text, node, unit.kind, series, first)

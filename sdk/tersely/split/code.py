@@ -37,6 +37,8 @@ _DECLARATION = re.compile(
 SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
+_TAGGED = re.compile(r"[A-Z]{1,4}: \S")
+"""The start of a line of a record, which has a tag in each line, as `udevadm` prints."""
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
 _HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
@@ -78,9 +80,15 @@ def find_code_end(lines: Lines, index: int) -> int | None:
     After blank lines it continues as long as it is indented more deeply, and to the line that closes it. It
     ends above a JSON value; one line above such a value is not code.
     """
+    if CLOSER.fullmatch(lines.texts[index]) and lines.texts[index].lstrip()[0].isalpha():
+        return None  # a word such as `end` closes a block above
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
-    if end < len(lines) and lines.indent(end) == base and FRAME.match(lines.texts[end]):
+    if all(map(_TAGGED.match, lines.texts[index:end])):
+        return None
+    if any(
+        FRAME.match(lines.texts[at]) and lines.indent(at) == base for at in (index, end) if at < len(lines)
+    ):
         return None
     if not _is_code([lines.likeness(line) for line in range(index, end)], indented=base >= 4):
         return None

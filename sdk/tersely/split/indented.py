@@ -18,7 +18,7 @@ Ranges = Sequence[tuple[int, int]]
 """(start, end) of each line in the text, with its line break."""
 
 _CLOSING = re.compile(
-    r"\s*(?:[)}\]]|(?:end|fi|done|esac|endif|else|elif|elsif|except|finally|rescue|ensure|catch|when|case|default)\b"
+    r"\s*(?:[)}\]]|/\s*$|(?:end|fi|done|esac|endif|else|elif|elsif|except|finally|rescue|ensure|catch|when|case|default)\b"
     r"|#\s*(?:if|el|endif)"
     r"|(?:public|private|protected)\b[^;(]*:\s*$)"
 )

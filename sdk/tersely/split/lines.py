@@ -27,12 +27,13 @@ _ORG = (
 )
 _SIGNED = re.compile(r"^={1,6} *\S", re.MULTILINE)
 
-# Comments, prompts and queries. They are code even if their words read like a sentence.
+# Comments, prompts, queries, and statements of Ruby such as `return 3 if a.nil?`. They are code even if their
+# words read like a sentence.
 _UNMISTAKABLE = re.compile(
     r"""(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
     |\#(?:include|define|ifdef|endif|pragma)\b
     |<\?|<!--|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git
-    |SELECT\ .*\ FROM\ )""",
+    |SELECT\ .*\ FROM\ |(?:return|raise|yield|next|break)\b.*\ (?:if|unless)\ .*\w\.\w+[?!]$)""",
     re.VERBOSE,
 )
 _SENTENCE_LIKE = re.compile(r"(?:[^\W\d_][^\W\d_’'-]*[,;:]? ){4}[^\W\d_]{2,}")
@@ -68,7 +69,7 @@ _MAYBE = re.compile(
     re.VERBOSE,
 )
 
-CLOSER = re.compile(r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|(?:end(?:if|ef)?|fi|done|esac)\b\W*+))++")
+CLOSER = re.compile(r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z|(?:end(?:if|ef)?|fi|done|esac)\b\W*+))++")
 """Lines that only close the blocks above them."""
 FRAME = re.compile(r"#\d+\s")
 """The number of a frame of the stack, as debuggers print it."""

@@ -25,6 +25,8 @@ _STAMP = re.compile(
     )""",
     re.VERBOSE,
 )
+_CLOCK = re.compile(r"[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?[\])>]?")
+"""What is left of the time: seconds, and the zone."""
 _SEVERITY = re.compile(
     r"""[^\S\n]*[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[\])]?
     (?::|[^\S\n]+-|[^\S\n])[^\S\n]*\S""",
@@ -62,6 +64,14 @@ def starts_entry(line: str) -> bool:
 
 ENTRY = Format("log", _STAMP, _find_entry_end)
 RATED_ENTRY = Format("log", _SEVERITY, _find_rated_end, only_starts_paragraphs=True)
+
+
+def find_text_indent(line: str) -> int:
+    """Return the number of spaces between the time at the start of a line and its text."""
+    stamp = _STAMP.match(line)
+    clock = _CLOCK.match(line, stamp.end() if stamp else 0)
+    text = line[clock.end() if clock else 0 :]
+    return len(text) - len(text.lstrip(" "))
 
 
 def find_shape(text: str, start: int, end: int) -> str:

@@ -9,6 +9,7 @@ from tersely.split.lines import LONGEST_ITEM, Format, Lines
 ITEM = re.compile(
     r"""\s*(?:
       [-*+•‣◦▪●○–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
+      | \\item(?:\[[^\]\n]*\])?
     )\s+\S""",
     re.VERBOSE,
 )
@@ -63,7 +64,17 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
     if _RULE.match(line) or _SIGNS.match(line):
         is_framed = len(following) == 2 and following[0].strip() and following[1].rstrip() == line.rstrip()
         return index + 3 if is_framed else None
-    return index + 2 if following and _RULE.match(following[0]) else None
+    if not following or not _RULE.match(following[0]):
+        return None
+    is_above_title = len(line.strip()) != len(following[0].strip()) and _find_framed_end(lines, index + 1)
+    return None if is_above_title else index + 2
+
+
+def _find_framed_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a title between two rules of its own length."""
+    rule, title, below = (line.strip() for line in lines.texts[index : index + 3])
+    is_framed = rule == below and len(rule) == len(title) <= _LONGEST_UNDERLINED
+    return index + 3 if is_framed and not _RULE.match(title) else None
 
 
 def _find_starred_end(lines: Lines, index: int) -> int | None:
@@ -78,6 +89,10 @@ def _find_title_end(lines: Lines, index: int) -> int | None:
 
 HEADING = Format("heading", _HASHES, _find_heading_end)
 LATEX_HEADING = Format("heading", _LATEX, _find_title_end)
+FRAMED_HEADING = Format(
+    "heading", re.compile(r"([-=*~])\1{2,}[ \t]*\n[^\n]*\w[^\n]*\n\1{3}"), _find_framed_end
+)
+"""A title between two rules. It may be right below the text of the section above."""
 STARRED_HEADING = Format("heading", _STARS, _find_starred_end)
 TRAILED_HEADING = Format("heading", _TRAILED, _find_title_end)
 RULED_HEADING = Format(

@@ -11,22 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from tersely.split.enclosures import RULED, Enclosures
 from tersely.split.lines import CLOSER, Lines
-from tersely.split.logs import starts_entry
+from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
-from tersely.split.records import LABEL, Records
-from tersely.split.surroundings import Surroundings
+from tersely.split.records import ANSWER, LABEL, QUESTION, Records
+from tersely.split.surroundings import Surroundings, announces_entries, tie_comments
 from tersely.units import Link
 
-_QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
-_ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
-_BEGIN = re.compile(r"\s*(?:(?:-{5})?BEGIN[: ]\S|\\begin\{|\{\||\{\{[^{}]*$)")
-_END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
-"""First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
-_IDENTITY = re.compile(r"\s*(?:(?:SUMMARY|FN|NAME|TITLE)\b|!)", re.IGNORECASE)
-"""The line in such a section that names its record or its columns."""
 _FEW_WORDS = 3
 """A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
 _LONG_CLAUSE = 120
@@ -37,13 +31,12 @@ _MOST_HEADS = 64
 """A block needs its heads, and what these need. But if a head needs more units than this, the block needs
 only the head. Without this limit, if each of many lines announced the next one, the last would need all."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
-_SIGNS = re.compile(r"[\W_]*|\s*[)\]}]\W*null\W*")
-"""A line that says nothing, such as `}`, or `} -> null` of Terraform."""
+_SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
+"""A line that says nothing, such as `}`, or `} -> null` of Terraform, or `\\hline` of LaTeX."""
 _BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
 """A line that continues the condition above it."""
-_COMMENTS = ("#", "//", ";", "--", "%")
 _IS_HEAD = re.compile(
-    rf"\s|{CLAUSE.pattern}|(?i:{_QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
+    rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
 )
 """Matches the first line of a paragraph that may be a head of other units."""
 
@@ -73,6 +66,7 @@ class _Reader:
         self._records = Records(places)
         self._depths = Depths()
         self._around = Surroundings(places)
+        self._enclosures = Enclosures(places)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
@@ -83,16 +77,17 @@ class _Reader:
                 self._add_heading(place, state)
                 continue
             self._close(number, place, state)
-            if place.is_text and _END.match(place.line) and state.begins:
+            if state.begins and self._enclosures.ends(number, place):
                 self._end(place, state)
                 continue
             divides = is_rule(place.block, place.line)
             if divides:
                 state.end_headings(place.line)
+            if divides or self._around.ends_caption(place, state.step):
                 state.step = None
             is_step = self._around.starts_step(number, place)
             if is_step:
-                state.step = state.sender = state.entry = None
+                state.step = state.sender = state.entry = state.record = None
             heads = state.list_heads(place.indent)
             self._need(place, [*heads, state.condition] if state.condition else heads)
             if is_step:
@@ -106,7 +101,7 @@ class _Reader:
             state.separator = None
         with_body = {need for needs in self._needs.values() for need in needs}
         self._tie_heads()
-        self._tie_comments()
+        tie_comments(self._places, self._needs)
         links: dict[int, Link] = {}
         frames = self._rules | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
@@ -114,21 +109,6 @@ class _Reader:
             if needs or unit in frames:
                 links[unit] = Link(None, 1, needs, unit in frames)
         return links
-
-    def _tie_comments(self) -> None:
-        """Make each comment need the line below it."""
-        target: int | None = None
-        below: Place | None = None
-        for place in reversed(self._places):
-            if below is None or below.block.first != place.block.last:
-                target = None
-            if not place.block.prefix.startswith(_COMMENTS):
-                target = place.units.first
-            elif target is not None:
-                for unit in range(place.units.first, place.units.last + 1):
-                    needs = self._needs.get(target, ())
-                    self._needs[unit] = {*self._needs.get(unit, ()), *needs, target}
-            below = place
 
     def _tie_heads(self) -> None:
         """Make each line that is a head need the first unit under it, so that the head is not kept alone."""
@@ -213,12 +193,14 @@ class _Reader:
                 state.close_record(state.clauses.pop())
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
-        is_question = _QUESTION.match(line) is not None
+        is_question = QUESTION.match(line) is not None
         if is_question:
             state.close_record(state.question)
             state.question = None
         if is_question or place.speaks:
             state.close_record(state.speaker)
+            state.speaker = None
+        elif state.speaker and run != state.speaker.run and state.speaker.run in self._around.cues:
             state.speaker = None
 
     def _enclose(self, head: Head, closer: int) -> None:
@@ -253,9 +235,12 @@ class _Reader:
     def _add_heads(self, number: int, place: Place, state: State) -> None:
         """Remember a block if it is a head of blocks after it."""
         (first, last), kind = place.units, place.block.kind
+        is_announced = state.announcer is not None
         if kind == "log":
             state.entry = self._head(first, place)
-        elif place.is_text and _BEGIN.match(place.line):
+            if announces_entries(place, self._around.find_below(number)):
+                self._announce(first, place, state).text_indent = find_text_indent(place.line)
+        elif self._enclosures.begins(number, place):
             self._frames.add(first)
             if len(state.begins) < _DEEPEST:
                 state.begins.append(self._head(first, place))
@@ -263,14 +248,15 @@ class _Reader:
             self._add_text(number, place, state)
         if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
             self._add_parent(number, place, state)
-        if self._has_quotes and _QUOTED.match(self._lines.texts[place.block.first]):
+        is_quote = self._has_quotes and _QUOTED.match(self._lines.texts[place.block.first])
+        if is_quote and not (is_announced and self._around.is_marked(number, place)):
             state.quote = self._head(last, place)
 
     def _add_text(self, number: int, place: Place, state: State) -> None:
         """Remember a line, an item or a paragraph if it is a head of blocks after it."""
         (first, last), line = place.units, place.line
         clause = CLAUSE.match(line)
-        is_question = _QUESTION.match(line) is not None
+        is_question = QUESTION.match(line) is not None
         label = LABEL.match(line)
         if clause or is_question or place.speaks or label or ITEM.match(line):
             for unit in range(first + 1, last + 1):
@@ -279,7 +265,7 @@ class _Reader:
             self._frames |= {first, last}
             state.question = self._head(last, place)
             state.question.is_line = True  # keeps the question with the first unit of its answer
-        elif place.speaks and not _ANSWER.match(line):
+        elif place.speaks and not ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
         is_title = clause is not None and self._around.is_title(number, place)
@@ -292,13 +278,13 @@ class _Reader:
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
-            self._frames.add(last)
             below = self._around.find_below(number)
             level = below.block.prefix.count(">") if below else 0
             if level > place.block.prefix.count(">"):
+                self._frames.add(last)
                 state.quoters.append(self._head(last, place, level))
             else:
-                state.announcer = self._head(last, place)
+                self._announce(last, place, state)
         if state.record is None and place.starts_run and self._records.is_head(number, place):
             state.record = self._head(first, place)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
@@ -313,10 +299,19 @@ class _Reader:
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)
-        if state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
-            state.begins[-1].anchor = (first,)
-            if line.startswith("!"):  # the names of columns
+        if state.begins and not state.begins[-1].anchor:
+            if self._enclosures.names_columns(number, place):
+                state.begins[-1].anchor = (first,)
                 self._frames.add(first)
+            elif self._enclosures.names_record(place):
+                state.begins[-1].anchor = (first,)
+
+    def _announce(self, unit: int, place: Place, state: State) -> Head:
+        """Remember a line that ends with a colon, and return it as a head."""
+        self._frames.add(unit)
+        state.announcer = self._head(unit, place)
+        state.announcer.line = place.line
+        return state.announcer
 
     def _add_parent(self, number: int, place: Place, state: State) -> None:
         """Remember a block as a head of the more indented blocks below it."""

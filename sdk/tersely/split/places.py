@@ -13,6 +13,8 @@ from tersely.split.lines import Lines
 from tersely.split.prose import PREFIX, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
+CUE = re.compile(r"\s*[\d:.,]+ -->")
+"""The time of a subtitle."""
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})[^=].*[^=]\1")
 """A heading between equals signs, as in wikitext and AsciiDoc: the more signs, the deeper."""
@@ -34,6 +36,9 @@ _BRANCH = re.compile(
 )
 """What is left of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
+_SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
+_SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
+"""A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""
 _TIME = re.compile(r"\s*[\[(]?\d")
 
 
@@ -81,10 +86,14 @@ class Head:
     """The indent of the first line of a clause."""
     is_line: bool = False
     """Whether it is a line or an item, which is kept with the first line of its body."""
+    text_indent: int | None = None
+    """The spaces before the text of an entry of a log that announces others."""
+    is_named: bool = False
+    """Whether the lines that it announces begin with its first name, as in messages of a compiler."""
     is_option: bool = False
     """Whether it is the name of a command's option, or the first line of a record inside another one."""
     line: str = ""
-    """The first line of a heading."""
+    """The first line of a heading, or of a block that announces others."""
     begin: int = 0
     """The first unit of its whole statement: of an `else`, the `if`; of most other heads, the head itself."""
 
@@ -177,7 +186,9 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
     is_dialogue = {run for run, count in spoken.items() if count >= 2}
     if sum(spoken.values()) >= 3:
         is_dialogue |= spoken.keys()
-    indents = [_find_indent(lines, block) for block in blocks]
+    cues = {run for run, block in zip(runs, blocks, strict=True) if CUE.match(lines.texts[block.first])}
+    has_signs = any(_SIGNED_BLOCK.match(lines.texts[block.first]) for block in blocks)
+    indents = [_find_indent(lines, block, has_signs) for block in blocks]
     for number, (block, below) in enumerate(pairwise(blocks)):
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
@@ -190,7 +201,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
             indents[number],
             line := _strip_prefix(lines.texts[block.first], block),
             block.kind in ("line", "sentence", "list_item"),
-            run in is_dialogue and not block.prefix and SPEAKER.match(line) is not None,
+            not block.prefix and _speaks(line, run in is_dialogue, run in cues),
         )
         for number, (block, units, run) in enumerate(zip(blocks, spans, runs, strict=True))
         if units.last >= units.first
@@ -205,17 +216,26 @@ def _is_spoken(line: str, block: Block) -> bool:
     return block.kind == "sentence" or (block.kind == "line" and _TIME.match(line) is not None)
 
 
+def _speaks(line: str, in_dialogue: bool, in_cue: bool) -> bool:
+    """Return whether another speaker begins with a line of a dialogue or of a subtitle."""
+    if CUE.match(line):
+        return False
+    return (in_cue and line.startswith("<v")) or ((in_dialogue or in_cue) and SPEAKER.match(line) is not None)
+
+
 def _strip_prefix(line: str, block: Block) -> str:
     return PREFIX.sub("", line, count=1) if block.prefix else line
 
 
-def _find_indent(lines: Lines, block: Block) -> int:
+def _find_indent(lines: Lines, block: Block, has_signs: bool) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
     line = lines.texts[block.first]
     if block.kind in ("heading", "table"):
         return lines.indent(block.first)
     if branch := _BRANCH.match(line):
         return len(branch[0])
+    if has_signs and (sign := _SIGN.match(line)):
+        return len(sign[0])
     if stars := _STARS.match(line):
         return len(stars[1]) - 1
     return lines.indent(block.first)

@@ -68,6 +68,8 @@ _FEWEST_LABELS = 3
 _MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
 """The permissions of a file at the start of a line of `ls -l`. The file's name may be a dot, which is not
 the end of a sentence."""
+_TICKED = re.compile(r"\[[*+!x? -]\]\s")
+"""A sign in brackets at the start of a line of a report, or of a task."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -85,6 +87,11 @@ _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
 _UNFINISHED = re.compile(r"\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which)$")
 """A word that ends no sentence."""
+_STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
+_TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
+"""An item that announces the lines below it."""
+_PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
+"""A name and its value in brackets. Several of them are no titles."""
 _COUNTS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]")
 """How many there are of each kind. It is no title."""
 _LONGEST_TITLE, _LONGEST_SECTION = 80, 200
@@ -147,6 +154,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             and is_prose(" ".join(texts[start:line]))
             and (lines.has_gaps or not any(_COLUMNS.search(text.strip()) for text in texts[start:line]))
             and not (is_record and _LABEL.match(texts[start]))
+            and not _is_status(lines, at)
         ):
             yield _make_block(lines, at, stop, "sentence")
         else:
@@ -186,6 +194,7 @@ def is_prose(text: str) -> bool:
         len(words) < 2
         or " # " in sample
         or _MODE.match(sample)
+        or _TICKED.match(sample)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or _are_fields(words)
@@ -250,9 +259,21 @@ def _is_sound(lines: Lines, index: int) -> bool:
     )
 
 
+def _is_status(lines: Lines, index: int) -> bool:
+    """Return whether a line such as `FAILURE: no crane` stands alone above items that are titles."""
+    if not _STATUS.match(lines.texts[index]) or (index and not lines.is_blank(index - 1)):
+        return False
+    below = lines.skip_blank(index + 1)
+    return index + 1 < below < len(lines) and _TITLED.match(lines.texts[below]) is not None
+
+
 def _find_line_kind(lines: Lines, index: int) -> Kind:
     """Return "heading" for a title: a short line between blank lines, without the end of a sentence."""
     line = lines.texts[index].strip()
+    if _is_status(lines, index):
+        return "heading"
+    if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
+        return "line"
     if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
     if (

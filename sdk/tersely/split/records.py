@@ -10,11 +10,13 @@ from tersely.split.places import Place
 
 LABEL = re.compile(
     r"""[ \t]*(?:[-*+•][ \t]+)?["'*_`]*
-    [^\W\d_][\w .()/&'\#-]{0,39}?["'*_`)]*[ \t]*
-    (?:[:=|]["'*_`]*(?:[ \t]+|$)|=(?=[^\s=])|(?<=[A-Z])[:;](?=\S))(?P<value>.*)""",
+    (?:\[(?=\w+[ ]"[^"]*"\][ \t]*$))?[^\W\d_][\w .()/&'\#-]{0,39}?["'*_`)]*[ \t]*
+    (?:[:=|]["'*_`]*(?:[ \t]+|$)|=(?=[^\s=])|(?<=[A-Z])[:;](?=\S)|[ ](?="[^"]*"\][ \t]*$))(?P<value>.*)""",
     re.VERBOSE,
 )
-"""A line with a name and its value."""
+"""A line with a name and its value. In a game of chess it is `[White "Ada"]`."""
+QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
+ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
 """The start of a line with a name, a colon and a value. `Hash Join  (cost=1)` is not such a line."""
 OPTION = re.compile(r"\s*--?[A-Za-z]")
@@ -72,14 +74,19 @@ class Records:
         )
 
     def heads_text(self, number: int, place: Place) -> bool:
-        """Return whether the text after a record belongs to it, as the text of a mail belongs to its
-        header."""
+        """Return whether the text after a record belongs to it, as the text of a mail belongs to its header.
+
+        A table is no such text if its title begins like the record.
+        """
         if place.run not in self._records or len(self._records) < 2:
             return False
         end = number
         while end < len(self._places) and self._places[end].run == place.run:
             end += 1
-        return end < len(self._places) and self._places[end].run not in self._records
+        if end == len(self._places) or self._places[end].run in self._records:
+            return False
+        below = self._places[end]
+        return below.run not in self._tables or first_word(below) != first_word(place)
 
 
 def _shape(line: str) -> str:

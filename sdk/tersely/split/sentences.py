@@ -29,6 +29,7 @@ from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY
 from tersely.split.markdown import (
+    FRAMED_HEADING,
     HEADING,
     ITEM,
     LATEX_HEADING,
@@ -75,6 +76,7 @@ _FORMATS = (
     RULED_TABLE,
     RECORDS,
     MODULE,
+    FRAMED_HEADING,
     HEADING,
     STARRED_HEADING,
     LATEX_HEADING,

@@ -17,8 +17,10 @@ from tersely.split.lines import Format, Lines, WholeFormat, mask
 from tersely.split.prose import is_prose
 
 _START = re.compile(
-    r"(?:\[{1,2}[^\[\]\n]+\]{1,2}[^\S\n]*(?:[#;][^\n]*)?$|[#;]|[\w-]+\ =\ [\"'\[{\dtf])", re.MULTILINE
+    r"(?:\[{1,2}[^\[\]\n]+\]{1,2}[^\S\n]*(?:[#;][^\n]*)?$|(?!#\d+\s)[#;]|[\w-]+\ =\ [\"'\[{\dtf])",
+    re.MULTILINE,
 )
+"""Matches no number of a frame of the stack, such as `#3 `."""
 _WHOLE = re.compile(r"\s*(?:[#;!][^\n]*\s+)*+(?:\[|(?:export )?[\w.\"'$@%*/\\-]+[^\S\n]*[=:])")
 """The start of a text that may be settings as a whole."""
 

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import FRAME
-from tersely.split.places import Head, Place, is_rule
+from tersely.split.logs import find_text_indent
+from tersely.split.places import CLAUSE, CUE, Head, Place, is_rule
 from tersely.split.records import LABEL, OPTION, first_word
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
 _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S")
+_COMMENTS = ("#", "//", ";", "--", "%")
+_TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {1,2}-(?: |$)")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
 
@@ -22,18 +25,19 @@ class Surroundings:
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
+        self.cues = frozenset(place.run for place in places if CUE.match(place.line))
+        """The runs that are subtitles."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {number: first_word(places[number]) for number in self._find_titles()}
         counts = Counter(word for word, _ in {(word, places[at].line) for at, word in titles.items()})
         # Titles that begin alike count only if one of them starts a run or follows a heading. If none does,
         # they are lines between the entries of a log, and each continues the entry above it.
-        first = {
-            word
-            for at, word in titles.items()
-            if places[at].starts_run or places[at - 1].block.kind == "heading"
-        }
+        below_heading = {at for at in titles if at and places[at - 1].block.kind == "heading"}
+        first = {word for at, word in titles.items() if places[at].starts_run or at in below_heading}
         self._titles = {at for at, word in titles.items() if counts[word] > 1 and word in first}
-        self._titles |= _find_first_fields(places)
+        self._titles |= {at for at in below_heading if places[at + 1].block.kind == "log"}
+        self._captioned = {places[at].run for at in self._titles if places[at + 1].block.kind == "log"}
+        self._titles |= _find_first_fields(places) | _find_first_tags(places)
 
     def is_option(self, number: int, place: Place) -> bool:
         """Return whether a line begins with the name of an option, and does not continue the text above
@@ -73,6 +77,12 @@ class Surroundings:
         is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
         return number in self._titles or (is_above and _STEP.match(place.line) is not None)
 
+    def ends_caption(self, place: Place, step: Head | None) -> bool:
+        """Return whether a run ends the entries of a log that `step` is right above."""
+        if step is None or step.run not in self._captioned or place.run == step.run:
+            return False
+        return place.starts_run and place.is_text and place.indent <= step.indent
+
     def _find_titles(self) -> Iterator[int]:
         """Yield the indices of lines that may be titles: alone with a colon, or above entries of a log."""
         for number, (place, below) in enumerate(pairwise(self._places)):
@@ -93,23 +103,36 @@ class Surroundings:
         """Return whether a line that ends with a colon announces a block."""
         run = place.run
         above = self._places[number - 1]
+        if announcer.text_indent is not None:
+            return place.block.kind == "log" and find_text_indent(place.line) > announcer.text_indent + 1
         if run == announcer.run:
             if place.indent == announcer.indent and place.line.rstrip().endswith(":"):
                 return False
             if _EXCEPTION.match(place.line):  # at the end of a traceback
                 return place.indent == announcer.indent
+            name = announcer.line.partition(":")[0] + ":"
             if announcer.body_indent < 0:
                 announcer.body_indent = place.indent
+                announcer.is_named = place.line.startswith(name)
+            if announcer.is_named and place.indent == announcer.indent and not place.line.startswith(name):
+                return False
             return place.indent >= max(announcer.indent, announcer.body_indent)
         is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
         if is_next:
             announcer.body_indent = place.indent
         is_item = is_item and place.indent >= announcer.body_indent
-        if is_next or is_item or run == announcer.reach or place.indent > announcer.indent:
+        goes_on = announcer.reach == above.run and self.is_marked(number, place)
+        if is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent:
             announcer.reach = run
             return True
         return False
+
+    def is_marked(self, number: int, place: Place) -> bool:
+        """Return whether a block with the sign of a quotation goes on with the text right above it."""
+        above = self._places[number - 1] if number else place
+        is_near = above.block.last == place.block.first and not above.block.prefix
+        return is_near and place.block.prefix == ">"
 
     def find_below(self, number: int) -> Place | None:
         """Return the place below the place `number`, if there is one."""
@@ -118,8 +141,44 @@ class Surroundings:
     def is_title(self, number: int, place: Place) -> bool:
         """Return whether a numbered line is alone above a paragraph, as the title of a clause is."""
         below = self.find_below(number)
+        clause = CLAUSE.match(place.line)
+        if clause and place.line[clause.end("number")] not in ".)" and place.line[clause.end() - 1].islower():
+            return False  # it counts something
         is_alone = place.starts_run and place.block.last - place.block.first == 1
         return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
+
+
+def _find_first_tags(places: Sequence[Place]) -> frozenset[int]:
+    """Return the indices of the first lines of records whose lines all begin with a tag, such as `TY  - `.
+
+    A record begins with the tag of the first line. Return nothing if that tag does not recur.
+    """
+    tags = [found[1] if (found := _TAG.match(place.line)) else None for place in places]
+    if not tags or tags[0] is None or None in tags or tags.count(tags[0]) < 2:
+        return frozenset()
+    return frozenset(number for number, tag in enumerate(tags) if tag == tags[0])
+
+
+def announces_entries(place: Place, below: Place | None) -> bool:
+    """Return whether an entry of a log ends with a colon, and the text of the one below it is indented."""
+    if below is None or below.block.kind != "log" or not place.line.rstrip().endswith(":"):
+        return False
+    return find_text_indent(below.line) > find_text_indent(place.line) + 1
+
+
+def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
+    """Make each comment need the line below it, in `needs`."""
+    target: int | None = None
+    below: Place | None = None
+    for place in reversed(places):
+        if below is None or below.block.first != place.block.last:
+            target = None
+        if not place.block.prefix.startswith(_COMMENTS):
+            target = place.units.first
+        elif target is not None:
+            for unit in range(place.units.first, place.units.last + 1):
+                needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
+        below = place
 
 
 def _find_first_fields(places: Sequence[Place]) -> frozenset[int]:

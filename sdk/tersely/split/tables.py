@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
 from tersely.split.lines import Format, Lines, find_lines
-from tersely.split.nodes import Node, Sizes
+from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
 _DELIMITER_ROW = re.compile(
@@ -31,6 +31,8 @@ _LOWER = re.compile(r"[^\W\d_A-Z]")
 _CONTINUED = re.compile(r"[^\n]*\+(?:\||[ \t]*$)")
 _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
 """The line above a record of psql or MySQL, if each value is on a separate line."""
+_LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
+"""A name with one to four words, a colon and a value."""
 _FIELD = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")
 _MOST_HEAD_LINES = 6
 _LONGEST_SIMPLE = 200
@@ -115,9 +117,13 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
 
     def is_row(row: str) -> bool:
+        if _fits(names, row) or _continues(names, row):
+            return True
         count = len(row.split())
-        is_shifted = count >= columns and _GAP.search(row[:_LONGEST_LINE]) is not None  # by a long value
-        return _fits(names, row) or count >= len(names) or is_shifted or _continues(names, row)
+        has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
+        if not has_gap and _LABELLED.match(row):
+            return False
+        return count >= len(names) or (count >= columns and has_gap)  # shifted by a long value
 
     return _skip_while(lines, index + 1 + len(below), is_row)
 
@@ -146,7 +152,9 @@ def _are_names(first: str, below: Sequence[str]) -> bool:
     """Return whether a row differs from those below as names of columns do: in capitals, or without
     numbers."""
     words = first.split()
-    if len(words) < 2 or not _GAP.search(first[:_LONGEST_LINE]) or any(map(VALUE.fullmatch, words)):
+    if len(words) < 2 or "=" in words or not _GAP.search(first[:_LONGEST_LINE]):
+        return False  # an assignment is no row
+    if any(map(VALUE.fullmatch, words)):
         return False
     if not _LOWER.search(first):
         return True
@@ -212,6 +220,8 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
         row = text[left:right]
         if not rows or not _continues(names, row):
             rows.append(Node(left, right))
+        elif row.startswith("|"):
+            _hang(text, rows[-1], Node(left, right))
         elif _fits(names, row):
             _add_row(rows[-1], Node(left, right))
         else:  # a wrapped cell
@@ -225,6 +235,24 @@ def _add_row(row: Node, below: Node) -> None:
     row.end, row.series = below.end, Series()
 
 
+def _hang(text: str, row: Node, below: Node) -> None:
+    """Add a line with a gutter. It needs the row, and the lines with a gutter that are its heads."""
+    indent = _find_gutter(text, below)
+    for _ in range(DEEPEST):
+        row.end = below.end
+        if not row.children or _find_gutter(text, row.children[-1]) >= indent:
+            break
+        row = row.children[-1]
+    row.children.append(below)
+    row.series = row.series or Series()
+
+
+def _find_gutter(text: str, line: Node) -> int:
+    """Return the columns of gutter and white space before a line."""
+    first = text[line.start : line.end].split("\n", 1)[0]
+    return len(first) - len(first.lstrip(" \t|_"))
+
+
 def _nest(text: str, table: Node) -> Node:
     """Move the rows with an empty first cell into the row above, to which they belong."""
     rows: list[Node] = []
@@ -233,7 +261,10 @@ def _nest(text: str, table: Node) -> Node:
         start = text.rfind("\n", 0, row.start) + 1
         line = text[start : row.end]
         if rows and _continues(words, line):
-            _add_row(rows[-1], row)
+            if line.startswith("|"):
+                _hang(text, rows[-1], row)
+            else:
+                _add_row(rows[-1], row)
         else:
             rows.append(row)
             words = _find_words(line)

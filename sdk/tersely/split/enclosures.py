@@ -1,0 +1,74 @@
+"""Sections between two lines: BEGIN and END, `\\begin{a}` and `\\end{a}`, or `define` and `endef`."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from tersely.split.places import Place
+
+_BEGIN = re.compile(r"\s*(?:(?:-{5})?BEGIN[: ]\S|\\begin\{|\{\||\{\{[^{}]*$)")
+_END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
+"""First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
+_WORD = re.compile(r"[.%#!]?(?P<word>[a-z]+)", re.IGNORECASE)
+_LAST = re.compile(r"[.%#!]?(?:en(?=def)|end[ _]?)(?P<word>[a-z]+)(?: \w+)?;?\s*$", re.IGNORECASE)
+"""A line that ends what a line with the same word began: `endef` or `end module crane`."""
+_MOST_WORDS = 16
+"""Most words for which such lines are paired in one text."""
+_IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
+"""The line in a section that names its record."""
+_CELLS = re.compile(r".*[^\\]&.*\\\\\s*$")
+"""A row of a table of LaTeX."""
+RULED = re.compile(r"\s*\\(?:h|top|mid|bottom)(?:line|rule)\b\s*")
+"""A rule between the rows of a table of LaTeX."""
+
+
+class Enclosures:
+    """The lines that begin and end a section of a text."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
+        pairs = list(_find_pairs(places))
+        self._first = {first for first, _ in pairs}
+        self._last = {last for _, last in pairs}
+
+    def begins(self, number: int, place: Place) -> bool:
+        """Return whether a line begins a section."""
+        return place.is_text and (number in self._first or _BEGIN.match(place.line) is not None)
+
+    def ends(self, number: int, place: Place) -> bool:
+        """Return whether a line ends a section."""
+        return place.is_text and (number in self._last or _END.match(place.line) is not None)
+
+    def names_record(self, place: Place) -> bool:
+        """Return whether a line in a section says what the section is about."""
+        return _IDENTITY.match(place.line) is not None
+
+    def names_columns(self, number: int, place: Place) -> bool:
+        """Return whether a line in a section has the names of columns, as in wikitext and LaTeX."""
+        if place.line.startswith("!"):
+            return True
+        below = self._places[number + 1].line if number + 1 < len(self._places) else ""
+        return _CELLS.match(place.line) is not None and RULED.match(below) is not None
+
+
+def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
+    """Yield the indices of lines such as `define a`, each with that of the line `endef` that ends it."""
+    lasts = {
+        number: found["word"].lower()
+        for number, place in enumerate(places)
+        if place.is_text and (found := _LAST.match(place.line.lstrip()))
+    }
+    words = list(dict.fromkeys(lasts.values()))[:_MOST_WORDS]
+    if not words:
+        return
+    opened: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for number, place in enumerate(places):
+        if number in lasts:
+            if firsts := opened[lasts[number], place.indent]:
+                yield firsts.pop(), number
+        elif place.is_text and (found := _WORD.match(place.line.lstrip())):
+            for word in words:
+                if found["word"].lower().startswith(word):
+                    opened[word, place.indent].append(number)
