@@ -17,6 +17,7 @@ import torch
 from training.rl.replications import (
     effcomp,
     effcomp_appendix,
+    effcomp_real,
     evolving,
     evolving_steps,
     recon,
@@ -32,6 +33,7 @@ CLAIMS: Mapping[str, Claim] = {
     claim.name: claim
     for claim in (
         effcomp.RQ4,
+        effcomp_real.RQ4_REAL,
         effcomp.TABLE3,
         effcomp_appendix.D8,
         effcomp_appendix.D10,
