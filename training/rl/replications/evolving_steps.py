@@ -32,7 +32,7 @@ _COLD = Settings(
     policy=TinyConfig(layers=2, width=64),
     cold_start=ColdStart(steps=600, tasks=64, learning_rate=3e-3),
     algorithm={"name": "evolving"},
-    updates=Updates(learning_rate=1e-4, evaluate_every=1000),
+    updates=Updates(learning_rate=3e-4, evaluate_every=1000),
 )
 _EARLY, *_, _LAST = STEPS
 
@@ -126,13 +126,12 @@ def _run_pairing(arm: str, seed: int, folder: Path) -> Metrics:
     shared = folder.parents[2] / "evolving-steps"
     metrics: dict[str, float | None] = {}
     for step in STEPS[1:]:
-        policy, _, _ = _evolve(seed, step if arm in ("synced", "first bank") else _EARLY, shared)
+        policy, _, run = _evolve(seed, step if arm in ("synced", "first bank") else _EARLY, shared)
         author, families, _ = _evolve(seed, step if arm in ("synced", "first policy") else _EARLY, shared)
         for name, value in measure_pairing(policy, author, families, seed).items():
             metrics[f"{name}_{step}"] = value
-    policy, _, _ = _evolve(seed, 0, shared)
-    _, families, _ = _evolve(seed, 0, shared)
-    return {**metrics, "initial_reward": measure_pairing(policy, policy, families, seed)["reward"]}
+        metrics |= read_initial(run)
+    return metrics
 
 
 _CONTROL = [("first bank", "first of both")]
