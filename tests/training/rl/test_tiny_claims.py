@@ -23,6 +23,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_POLICY", POLICY)
         monkeypatch.setattr(module, "_COLD_START", COLD_START)
         monkeypatch.setattr(module, "NO_UPDATES", replace(UPDATES, count=0))
+    monkeypatch.setattr(ziprl, "_PARTS_COLD_START", COLD_START)
+    monkeypatch.setattr(ziprl_turns, "NO_UPDATES", replace(UPDATES, count=0))
     monkeypatch.setattr(supo, "_SLOW_UPDATES", UPDATES)
     monkeypatch.setattr(ziprl, "_UPDATES", UPDATES)
     monkeypatch.setattr(tiny, "TEST_TASKS", 8)
