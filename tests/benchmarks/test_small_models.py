@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.agent.__main__ import FREE, REACT, make_row
+from benchmarks.agent.__main__ import BASE, FREE, FREE_TASKS, REACT, Options, count_tasks, make_row
+from benchmarks.agent.__main__ import OURS as AGENT
 from benchmarks.shared.episodes import is_inside, make_index
 from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.example import SourceDocument
@@ -54,6 +55,14 @@ def run(*script: str, system: str = FREE) -> Row:
 
 def finish(summary: str, answer: str = "It is Ada") -> str:
     return write_turn("So.", LEVELS[0], summary, "finish", {"answer": answer, "explanation": "[1.md]"})
+
+
+@pytest.mark.parametrize("others", [0, 7, None])
+def test_only_the_base_model_has_as_many_tasks_as_asked(others: int | None) -> None:
+    options = Options()
+    options.others = others
+    counts = [count_tasks(system, options) for system in (AGENT, FREE, BASE, REACT)]
+    assert counts == [None, FREE_TASKS, others, others]
 
 
 def test_a_row_counts_turns_and_summaries_inside_their_level() -> None:

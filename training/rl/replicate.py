@@ -14,7 +14,17 @@ from pathlib import Path
 
 import torch
 
-from training.rl.replications import effcomp, effcomp_appendix, evolving, recon, supo, ziprl
+from training.rl.replications import (
+    effcomp,
+    effcomp_appendix,
+    effcomp_real,
+    evolving,
+    evolving_steps,
+    recon,
+    supo,
+    ziprl,
+    ziprl_turns,
+)
 from training.rl.replications.claim import Claim, Row
 from training.rl.replications.results import Results, read_results, render_claim, verdicts, write_results
 from training.run import run_command, show_progress, write_text
@@ -23,6 +33,7 @@ CLAIMS: Mapping[str, Claim] = {
     claim.name: claim
     for claim in (
         effcomp.RQ4,
+        effcomp_real.RQ4_REAL,
         effcomp.TABLE3,
         effcomp_appendix.D8,
         effcomp_appendix.D10,
@@ -34,8 +45,12 @@ CLAIMS: Mapping[str, Claim] = {
         supo.SUMMARY_TOKENS,
         ziprl.HRR,
         ziprl.PARTS,
+        ziprl_turns.FIGURE3,
+        ziprl_turns.TABLE13,
         evolving.TWO_BY_THREE,
         evolving.ZERO_VARIANCE,
+        evolving_steps.PAIRING,
+        evolving_steps.GROWTH,
     )
 }
 DOCUMENT = Path(__file__).parents[1] / "REPLICATIONS.md"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.shared.readers import Prompt
-from training.rl.replications import effcomp, effcomp_appendix
+from training.rl.replications import effcomp, effcomp_appendix, effcomp_real
 from training.rl.replications.claim import Claim
 from training.rl.replications.effcomp import Scored
 from training.rl.replications.two_hop import CHANCE, TwoHopReader, make_questions
@@ -138,3 +138,37 @@ def test_claims_measure_what_they_predict(claim: Claim, tmp_path: Path) -> None:
     # The arms start from the same weights, except for the one without Phase I, and where two Phases I differ.
     starts = 2 if claim in (effcomp_appendix.D10, effcomp.TABLE3) else 1
     assert len({row[claim.initial] for row in rows}) == starts
+
+
+def test_support_reader_needs_every_supporting_sentence() -> None:
+    question, other = make_questions(2, "support")
+    reader = effcomp_real.SupportReader([question, other])
+    hops = [d.text[a:b] for d in question.documents for (a, b), y in zip(d.units, d.labels, strict=True) if y]
+    contexts = ["\n".join(hops), hops[0], "\n".join(reversed([*hops, "Something else."])), ""]
+    answers = reader.answer([Prompt(question.question, context) for context in contexts])
+    assert answers == [question.answers[0], "", question.answers[0], ""]
+
+
+def test_real_questions_have_their_needed_paragraphs_and_a_few_others(data: Path) -> None:
+    groups = effcomp_real.read_groups(data, 1)
+    assert {group.source for group in groups} == {"hotpotqa", "twowiki"}
+    assert effcomp_real.read_groups(data, 1) == groups
+    assert effcomp_real.read_groups(data, 2) != groups
+    for group in groups:
+        assert sum(y for document in group.documents for y in document.labels) == 2
+        assert len(group.documents) <= effcomp_real.DOCUMENTS
+        assert {y for document in group.documents for y in document.labels} <= {0, 1}
+
+
+def test_claim_on_real_questions_measures_what_it_predicts(
+    data: Path, bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERSELY_DATA", str(data))
+    small = {"TRAIN": 6, "VALIDATION": 3, "TEST": 3, "WINDOW_TOKENS": 128, "_BASE": str(bert)}
+    for name, value in small.items():
+        monkeypatch.setattr(effcomp_real, name, value)
+    monkeypatch.setattr(effcomp_real, "_PHASE2", replace(effcomp_real._PHASE2, questions=4, validation=3))
+    claim = effcomp_real.RQ4_REAL
+    rows = [claim.run(arm, 1, tmp_path / f"arm-{number}") for number, arm in enumerate(claim.arms)]
+    wanted = {claim.initial, *(p.metric for p in claim.predictions)}
+    assert all(wanted <= set(row) and None not in row.values() for row in rows)

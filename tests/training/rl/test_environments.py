@@ -24,7 +24,7 @@ SEEDS = st.integers(0, 2**32)
 ENVIRONMENTS = st.one_of(
     st.builds(Facts, summarise=st.booleans()),
     st.builds(Families, bank=st.sampled_from(["none", "static", "evolving"]), known=st.just(0.05)),
-    st.builds(Gather, pages=st.integers(1, 8), fill=st.floats(0, 1)),
+    st.builds(Gather, pages=st.integers(1, 8), fill=st.floats(0, 1), history=st.booleans()),
     st.integers(16, 80).map(lambda n: Registers(cells=(1, 30), context=n, resets=60, turns=200)),
 )
 

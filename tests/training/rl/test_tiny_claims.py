@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from training.rl.replications import evolving, recon, supo, tiny, ziprl
+from training.rl.replications import evolving, evolving_steps, recon, supo, tiny, ziprl, ziprl_turns
 from training.rl.replications.claim import Claim
 from training.rl.settings import ColdStart, Updates
 from training.rl.tiny import TinyConfig
@@ -23,17 +23,26 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_POLICY", POLICY)
         monkeypatch.setattr(module, "_COLD_START", COLD_START)
         monkeypatch.setattr(module, "NO_UPDATES", replace(UPDATES, count=0))
+    monkeypatch.setattr(ziprl, "_PARTS_COLD_START", COLD_START)
+    monkeypatch.setattr(ziprl_turns, "NO_UPDATES", replace(UPDATES, count=0))
     monkeypatch.setattr(supo, "_SLOW_UPDATES", UPDATES)
     monkeypatch.setattr(ziprl, "_UPDATES", UPDATES)
     monkeypatch.setattr(tiny, "TEST_TASKS", 8)
-    cold = replace(evolving._COLD, policy=POLICY, cold_start=COLD_START, updates=UPDATES)
-    monkeypatch.setattr(evolving, "_COLD", cold)
-    monkeypatch.setattr(evolving, "TEST_TASKS", 20)
+    monkeypatch.setattr(ziprl_turns, "TEST_TASKS", 6)
+    trained = replace(ziprl_turns._TRAINED, policy=POLICY, cold_start=COLD_START, updates=UPDATES)
+    monkeypatch.setattr(ziprl_turns, "_TRAINED", trained)
+    for module in (evolving, evolving_steps):
+        cold = replace(module._COLD, policy=POLICY, cold_start=COLD_START, updates=UPDATES)
+        monkeypatch.setattr(module, "_COLD", cold)
+        monkeypatch.setattr(module, "TEST_TASKS", 20)
 
 
 @pytest.mark.parametrize(
     "claim",
-    [supo.SUMMARY_TOKENS, ziprl.PARTS, evolving.TWO_BY_THREE, evolving.ZERO_VARIANCE],
+    [
+        *(supo.SUMMARY_TOKENS, ziprl.PARTS, evolving.TWO_BY_THREE, evolving.ZERO_VARIANCE),
+        *(evolving_steps.PAIRING, evolving_steps.GROWTH, ziprl_turns.FIGURE3, ziprl_turns.TABLE13),
+    ],
     ids=lambda claim: claim.name,
 )
 def test_claims_measure_what_they_predict(claim: Claim, tmp_path: Path) -> None:

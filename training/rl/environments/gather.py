@@ -15,6 +15,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any, ClassVar
 
 from tersely_agents.levels import LEVELS
@@ -67,6 +68,8 @@ class Gather:
     """Probability that it keeps another fact."""
     without: str = ""
     """Part of the quality that counts as 0: "ratio", "level", "info" or "sem"; all count by default."""
+    history: bool = False
+    """Whether there are no summaries: the policy reads all pages and answers in its only turn."""
 
     vocabulary: ClassVar = WORDS.words
     stop: ClassVar = WORDS.stop
@@ -79,7 +82,8 @@ class Gather:
 
     @property
     def positions(self) -> int:
-        return 3 * len(KEYS) + 4 + self.max_reply
+        lines = 1 + (self.pages if self.history else 2)
+        return lines * (1 + len(KEYS)) + 1 + self.max_reply
 
     def sample(self, random: random.Random, difficulty: float) -> GatherTask:
         fewest, most = self.asked
@@ -87,12 +91,12 @@ class Gather:
         wanted, pages = list(EMPTY), [list(EMPTY) for _ in range(self.pages)]
         for place in range(len(KEYS)):
             if place in asked:
-                wanted[place] = _draw_fact(place, random)
+                wanted[place] = draw_fact(place, random)
                 random.choice(pages)[place] = wanted[place]
                 continue
             for page in pages:
                 if random.random() < self.fill:
-                    page[place] = _draw_fact(place, random)
+                    page[place] = draw_fact(place, random)
         return GatherTask(
             f"gather-{random.getrandbits(48):012x}", tuple(wanted), tuple(tuple(page) for page in pages), self
         )
@@ -102,8 +106,10 @@ class Gather:
     ) -> Iterator[Sequence[int]]:
         keep = {True: 1 - self.drop, False: self.hoard} if flawed else {True: 1.0, False: 0.0}
         while episode.outcome is None:
+            pages = episode.task.pages if self.history else (episode.page,)
             seen = (
-                old if old != NOTHING else new for old, new in zip(episode.known, episode.page, strict=True)
+                next((fact for fact in facts if fact != NOTHING), NOTHING)
+                for facts in zip(episode.known, *pages, strict=True)
             )
             line = [fact if random.random() < keep[fact in episode.task.wanted] else NOTHING for fact in seen]
             head = "answer" if episode.is_last else _choose_level(_join(line))
@@ -141,7 +147,7 @@ class GatherEpisode:
         self.task = task
         self.known = EMPTY
         """The last summary."""
-        self._read = 0
+        self._read = len(task.pages) - 1 if task.settings.history else 0
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -160,9 +166,10 @@ class GatherEpisode:
 
     def context(self) -> Sequence[int]:
         end = "last" if self.is_last else "more"
-        return WORDS.encode(
-            " ".join(["find", *self.task.question, "known", *self.known, "page", *self.page, end])
-        )
+        lines = [("known", *self.known), ("page", *self.page)]
+        if self.task.settings.history:
+            lines = [("page", *page) for page in self.task.pages]
+        return WORDS.encode(" ".join(["find", *self.task.question, *chain(*lines), end]))
 
     def step(self, reply: Sequence[int]) -> float | None:
         words = WORDS.decode(reply).split()
@@ -181,7 +188,8 @@ class GatherEpisode:
         return _rate(_join(line), source, _join(self.task.question), head, self.task.settings.without)
 
 
-def _draw_fact(place: int, random: random.Random) -> str:
+def draw_fact(place: int, random: random.Random) -> str:
+    """Return a fact with any value about the key at this place."""
     return f"{KEYS[place]}:{random.choice(VALUES)}"
 
 

@@ -7,7 +7,7 @@ the claims of the appendix.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from training.selector.phase2 import train_phase2
 from training.selector.train import train
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.config import DataConfig, SelectorConfig, TrainConfig
-from training.selector_model.groups import write_groups
+from training.selector_model.groups import Group, write_groups
 from training.selector_model.trained import load_layout, load_trained
 
 TRAIN, VALIDATION, TEST = 800, 100, 300
@@ -82,7 +82,11 @@ class Scored:
 
 def score_test_questions(seed: int, phase: Path, hops: Hops = 2) -> list[Scored]:
     """Score questions that no phase has seen with the weights in the run folder `phase`."""
-    questions = make_questions(TEST, f"two hops {seed}, test", hops)
+    return score_questions(make_questions(TEST, f"two hops {seed}, test", hops), phase)
+
+
+def score_questions(questions: Sequence[Group], phase: Path) -> list[Scored]:
+    """Score questions with the weights in the run folder `phase`."""
     model, layout = load_trained(phase / "final")
     builder = WindowBuilder(load_layout(phase / "final"), questions)
     observations = [make_observation(builder, question) for question in questions]
@@ -135,8 +139,16 @@ def _run_rq4(arm: str, seed: int, folder: Path) -> Metrics:
     phase1 = train_phase1_once(seed, folder.parent)
     phase2 = folder.parent / "phase2"
     train_phase2(replace(_PHASE2, seed=seed), phase1, TwoHopReader(), phase2)
-    folders = {"Phase I": phase1, "Phase I and II": phase2}
-    scored = {name: score_test_questions(seed, phase) for name, phase in folders.items()}
+    scored = {
+        name: score_test_questions(seed, phase)
+        for name, phase in (("Phase I", phase1), ("Phase I and II", phase2))
+    }
+    return compare_retention(arm, scored)
+
+
+def compare_retention(arm: str, scored: Mapping[str, Sequence[Scored]]) -> Metrics:
+    """Return the figures of one of the two phases in `scored`: what it keeps by itself, and what it keeps in
+    as many tokens as each of them keeps by itself."""
     own = scored[arm]
     rates = {name: measure_rate(rows, 0.5) for name, rows in scored.items()}
     at_rates = {name: measure_retention(own, find_threshold(own, rate)) for name, rate in rates.items()}

@@ -108,8 +108,8 @@ _UPDATES = Updates(count=40, evaluate_every=40)
 _PARTS_COLD_START = replace(_COLD_START, steps=900)
 """Longer than that of `HRR`, because with its 450 steps the shared cold start is right in 8 % of the tasks,
 which leaves reinforcement learning nothing to build on."""
-_PILOT = 100
-"""The seed of the cold start of `PARTS`."""
+PILOT = 100
+"""The seed of cold starts that all seeds share."""
 
 
 def _run_parts(arm: str, seed: int, folder: Path) -> Metrics:
@@ -124,7 +124,7 @@ def _run_parts(arm: str, seed: int, folder: Path) -> Metrics:
     start = folder.parents[1] / "cold_start.pt"
     if not start.exists():
         start.parent.mkdir(parents=True, exist_ok=True)
-        write_cold_start(whole.with_seed(_PILOT), start)
+        write_cold_start(whole.with_seed(PILOT), start)
     _, _, part = arm.partition("without Q_")
     trained = replace(whole, environment={**_ENVIRONMENT, "without": part})
     policy, run = train_once(trained, folder, start)
