@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.retrieval.bank import BANK, time_bank
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.minilm import embed_cached, load_minilm
 from benchmarks.shared.passages import find_ranks, join_title
 from benchmarks.shared.tasks import Example, load
@@ -60,7 +62,7 @@ def measure(options: Options) -> Measured:
         "BM25": _score_bm25,
         "random": lambda qs, ds: np.random.default_rng(options.seed).random((len(qs), len(ds))),
     }
-    ranks: list[Row] = []
+    lines: list[Line] = []
     questions: list[str] = []
     texts: list[str] = []
     for name, title in TASKS.items():
@@ -71,20 +73,18 @@ def measure(options: Options) -> Measured:
         place = {text: i for i, text in enumerate(pool)}
         gold = [_place_gold(example, place) for example in examples]
         heading = f"{title}, {len(pool):,} documents"
-        ranks += (
-            {"system": system, "set": heading, **measure_ranks(score(asked, pool), gold)}
-            for system, score in systems.items()
+        ranks = {system: find_ranks(score(asked, pool), gold) for system, score in systems.items()}
+        lines += (
+            {"set": heading, "id": example.id, "ranks": {system: own[at] for system, own in ranks.items()}}
+            for at, example in enumerate(examples)
         )
         questions += asked
         texts += pool
     bank = time_bank(embedder.embed(texts[:DRAWN]), embedder.embed(questions), options.seed)
-    times = _time_embedding(embedder, questions[:TIMED])
-    rows = tuple({**row, "time of a question": times.get(str(row["system"]))} for row in ranks)
-    tables = [
-        Table("Ranks", RANKS, rows, across="set"),
-        Table("A full experience bank", BANK, tuple(bank)),
-    ]
-    return Measured(tables, embedder.name, {"dimension": embedder.dimension})
+    for line, seconds in zip(lines, _time_embedding(embedder, questions[:TIMED]), strict=False):
+        line["seconds"] = seconds
+    tables = [*make_tables(lines), Table("A full experience bank", BANK, tuple(bank))]
+    return Measured(tables, embedder.name, {"dimension": embedder.dimension}, lines)
 
 
 def _find_gold(example: Example) -> set[int]:
@@ -102,25 +102,38 @@ def _score_bm25(questions: Sequence[str], documents: Sequence[str]) -> Scores:
     return np.array([index.scores(q) for q in questions])
 
 
-def measure_ranks(scores: Scores, gold: Sequence[set[int]]) -> dict[str, tuple[float, ...]]:
-    """Return the cells of a system from its scores (questions, documents)."""
-    ranks = find_ranks(scores, gold)
-    return {
-        "MRR": tuple(round(1 / rank, 4) for rank in ranks),
-        "first": tuple(float(rank == 1) for rank in ranks),
-        "in ten": tuple(float(rank <= 10) for rank in ranks),
-    }
-
-
-def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> dict[str, float]:
-    """Return the median milliseconds of one question by model, both models in turns."""
-    seconds: dict[str, list[float]] = {"tersely": [], "MiniLM": []}
+def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> Iterator[dict[str, float]]:
+    """Yield the seconds of each text by model, both models in turns."""
     for text in texts:
+        seconds: dict[str, float] = {}
         for name, embed in (("tersely", embedder.embed), ("MiniLM", load_minilm().embed)):
             started = time.perf_counter()
             embed([text])
-            seconds[name].append(time.perf_counter() - started)
-    return {name: round(1000 * float(np.median(values)), 2) for name, values in seconds.items()}
+            seconds[name] = round(time.perf_counter() - started, 6)
+        yield seconds
+
+
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the table of the ranks, from a line for each question."""
+    sets: dict[str, list[Line]] = {}
+    for line in lines:
+        sets.setdefault(line["set"], []).append(line)
+    rows: list[Row] = []
+    for name, own in sets.items():
+        for system in own[0]["ranks"]:
+            seconds = [line["seconds"][system] for line in lines if system in line.get("seconds", ())]
+            ranks = [line["ranks"][system] for line in own]
+            rows.append(
+                {
+                    "system": system,
+                    "time of a question": round(1000 * median(seconds), 2) if seconds else None,
+                    "set": name,
+                    "MRR": tuple(round(1 / rank, 4) for rank in ranks),
+                    "first": tuple(float(rank == 1) for rank in ranks),
+                    "in ten": tuple(float(rank <= 10) for rank in ranks),
+                }
+            )
+    return [Table("Ranks", RANKS, tuple(rows), across="set")]
 
 
 if __name__ == "__main__":
