@@ -25,15 +25,14 @@ def test_a_gold_document_of_equal_score_counts_as_the_last() -> None:
 
 def test_the_table_counts_the_ranks_of_each_system() -> None:
     lines = [
-        {"set": "towns", "id": "a", "ranks": {"tersely": 3, "random": 11}, "seconds": {"tersely": 0.002}},
-        {"set": "towns", "id": "b", "ranks": {"tersely": 1, "random": 2}, "seconds": {"tersely": 0.004}},
+        {"set": "towns", "id": "a", "ranks": {"tersely": 3, "random": 11}},
+        {"set": "towns", "id": "b", "ranks": {"tersely": 1, "random": 2}},
         {"set": "towns", "id": "c", "ranks": {"tersely": 10, "random": 1}},
     ]
     (table,) = command.make_tables(lines)
     ours, chance = table.rows
     assert (ours["MRR"], ours["first"]) == ((0.3333, 1.0, 0.1), (0.0, 1.0, 0.0))
     assert (ours["in ten"], chance["in ten"]) == ((1.0, 1.0, 1.0), (0.0, 1.0, 1.0))
-    assert (ours["time of a question"], chance["time of a question"]) == (3.0, None)
 
 
 @pytest.mark.slow
@@ -50,6 +49,7 @@ def test_embeddings_rank_better_than_chance(
     record = Record.read(out)
     rows = {row["system"]: row["MRR"] for row in record.find("Ranks").rows}
     assert np.mean(rows["tersely"]) > np.mean(rows["random"])
+    assert [row["system"] for row in record.find("Time of a question").rows] == ["tersely", "MiniLM"]
     bank_rows = record.find("A full experience bank").rows
     assert [row["index"] for row in bank_rows] == ["exact"]
     assert bank_rows[0]["recall, p50"] > 0
