@@ -40,6 +40,7 @@ RANKS = (
 """The values of all questions: one over the rank of the best gold document, and whether it is among the
 first."""
 TIMES = (Column("system"), Column("p50", "ms", format=".2f"))
+"""The time to embed a question."""
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Sequence[str], Sequence[str]], Scores]
