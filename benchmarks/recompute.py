@@ -11,9 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.agent import __main__ as agent
 from benchmarks.attacks import __main__ as attacks
 from benchmarks.command import Options
+from benchmarks.compaction import __main__ as compaction
 from benchmarks.latency import prepared
+from benchmarks.memory import __main__ as memory
 from benchmarks.pages import BASELINES
 from benchmarks.peers import published
 from benchmarks.peers import tables as peers
@@ -21,7 +24,10 @@ from benchmarks.quality import __main__ as quality
 from benchmarks.quality import abstention, calibration
 from benchmarks.reading import __main__ as reading
 from benchmarks.real_results import __main__ as real_results
+from benchmarks.retrieval import __main__ as retrieval
+from benchmarks.retrieval import merging
 from benchmarks.rows import Lines, find_rows, read_lines
+from benchmarks.summaries import __main__ as summaries
 from benchmarks.table import Record, Table
 from benchmarks.tool_results import __main__ as tool_results
 from benchmarks.without_question import __main__ as without_question
@@ -30,14 +36,20 @@ READING = "reading"
 """The record whose rows are in files of their own, one for each reader."""
 PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "abstention": lambda lines, _: abstention.make_tables(lines),
+    "agent": lambda lines, _: agent.make_tables(lines),
     "attacks": lambda lines, _: attacks.make_tables(lines),
     "calibration": lambda lines, _: calibration.make_tables(lines),
+    "compaction": lambda lines, _: compaction.make_tables(lines),
+    "memory": memory.make_tables,
+    "merging": lambda lines, _: merging.make_tables(lines),
     "peers": peers.make_tables,
     "prepared": prepared.make_tables,
     "published": published.make_tables,
     "quality": quality.make_tables,
     READING: lambda _, seed: reading.measure(Options(seed=seed)).tables,
     "real_results": lambda lines, _: real_results.make_tables(lines),
+    "retrieval": lambda lines, _: retrieval.make_tables(lines),
+    "summaries": summaries.make_tables,
     "tool_results": lambda lines, _: tool_results.make_tables(lines),
     "without_question": without_question.make_tables,
 }

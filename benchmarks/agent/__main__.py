@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.episodes import count_turns, make_index
 from benchmarks.shared.statistics import Estimate, estimate_share
 from benchmarks.shared.tasks import Example, load_findable
@@ -84,17 +85,15 @@ def measure(options: Options) -> Measured:
     examples = load_findable("hotpotqa", "eval", data=options.data, seed=options.seed, limit=options.limit)
     compressor = Compressor(threads=options.threads)
     systems = make_systems(compressor, options)
-    rows: list[Row] = []
+    lines: list[Line] = []
     for name, start in systems.items():
         asked = examples[: count_tasks(name, options)]
-        if not asked:
-            continue
-        episodes = [(e, start(make_index(e)).run(e.question)) for e in track(asked, name)]
-        rows.append(make_row(name, episodes))
+        if asked:
+            lines += [make_line(name, e, start(make_index(e)).run(e.question)) for e in track(asked, name)]
     artifact = load_artifact(options.agent, kind="agent")
     agent = f"{artifact.name}@{artifact.hash_of('adapter.gguf', 'config.json')}"  # not of its card
     settings = {"agent": agent, "base": artifact.config["base_model"], "most turns": MAX_TURNS}
-    return Measured([Table("Tasks", COLUMNS, tuple(rows))], compressor.model, settings)
+    return Measured(make_tables(lines), compressor.model, settings, lines)
 
 
 def count_tasks(system: str, options: Options) -> int | None:
@@ -145,26 +144,55 @@ def make_systems(compressor: Compressor, options: Options) -> dict[str, Start]:
     }
 
 
-def make_row(system: str, episodes: Sequence[tuple[Example, EpisodeState]]) -> Row:
-    """Return the row of a system from its episodes. ReAct's replies have no form to break."""
-    states = [state for _, state in episodes]
-    turns = [count_turns(state) for state in states]
-    replies, summaries = sum(t.replies for t in turns), sum(t.summaries for t in turns)
-    levels = Counter(level for t in turns for level in t.levels)
-    right = sum(is_correct(state.answer, example.answers) for example, state in episodes)
+def make_line(system: str, example: Example, state: EpisodeState) -> Line:
+    """Return what is counted of a system's episode."""
+    turns = count_turns(state)
     return {
         "system": system,
-        "tasks": len(episodes),
-        "well-formed": None if system == REACT else _share(sum(t.well_formed for t in turns), replies),
-        "inside": _share(sum(t.inside for t in turns), summaries),
-        "answered": _share(sum(state.outcome == "answered" for state in states), len(states)),
-        "right": _share(right, len(states)),
-        "F1": tuple(round(token_f1(state.answer, example.answers), 4) for example, state in episodes),
-        "turns": replies / len(states),
-        "tokens in": fmean(sum(turn.tokens_in for turn in state.trace) for state in states),
-        "tokens out": fmean(sum(turn.tokens_out for turn in state.trace) for state in states),
-        "seconds": fmean(sum(turn.seconds for turn in state.trace) for state in states),
-        "levels": ", ".join(f"{count} of level {level}" for level, count in sorted(levels.items())) or None,
+        "id": example.id,
+        "replies": turns.replies,
+        "well-formed": turns.well_formed,
+        "levels": list(turns.levels),
+        "inside": turns.inside,
+        "answered": int(state.outcome == "answered"),
+        "right": int(is_correct(state.answer, example.answers)),
+        "F1": round(token_f1(state.answer, example.answers), 4),
+        "tokens in": sum(turn.tokens_in for turn in state.trace),
+        "tokens out": sum(turn.tokens_out for turn in state.trace),
+        "seconds": round(sum(turn.seconds for turn in state.trace), 3),
+    }
+
+
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the table, from the lines of all episodes."""
+    systems: dict[str, list[Line]] = {}
+    for line in lines:
+        systems.setdefault(line["system"], []).append(line)
+    rows = tuple(_make_row(system, own) for system, own in systems.items())
+    return [Table("Tasks", COLUMNS, rows)]
+
+
+def _make_row(system: str, lines: Lines) -> Row:
+    """Return the row of a system. ReAct's replies have no form to break."""
+
+    def count(name: str) -> int:
+        return sum(line[name] for line in lines)
+
+    replies, tasks = count("replies"), len(lines)
+    levels = Counter(level for line in lines for level in line["levels"])
+    return {
+        "system": system,
+        "tasks": tasks,
+        "well-formed": None if system == REACT else _share(count("well-formed"), replies),
+        "inside": _share(count("inside"), levels.total()),
+        "answered": _share(count("answered"), tasks),
+        "right": _share(count("right"), tasks),
+        "F1": tuple(line["F1"] for line in lines),
+        "turns": replies / tasks,
+        "tokens in": count("tokens in") / tasks,
+        "tokens out": count("tokens out") / tasks,
+        "seconds": fmean(line["seconds"] for line in lines),
+        "levels": ", ".join(f"{number} of level {level}" for level, number in sorted(levels.items())) or None,
     }
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
 from benchmarks.compaction.compacting import Compact, make_ways
 from benchmarks.compaction.conversations import Conversation, read_conversations
 from benchmarks.compaction.kit import DISTRIBUTION, ROUNDS, kit_version, measure_kit
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import estimate_share
 from benchmarks.table import Column, Row, Table
 from tersely.messages import Json, get_text
@@ -41,39 +41,63 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: command.Options) -> Measured:
     """Compact every session in every way. The kit draws its sessions with seeds of its own."""
     ways = make_ways()
-    rows = [_describe_entry(entry) for entry in measure_kit(ways, BUDGETS)]
-    rows += measure_own(ways, read_conversations(), BUDGETS)
-    table = Table("After five compactions", COLUMNS, tuple(rows), across="budget")
-    return Measured([table], settings={"rounds": ROUNDS, DISTRIBUTION: kit_version()})
+    lines = [*measure_kit(ways, BUDGETS), *measure_own(ways, read_conversations(), BUDGETS)]
+    return Measured(make_tables(lines), settings={"rounds": ROUNDS, DISTRIBUTION: kit_version()}, rows=lines)
 
 
 def measure_own(
     ways: Mapping[str, Compact], conversations: Sequence[Conversation], budgets: Sequence[float]
-) -> list[Row]:
-    """Return a row for each way and budget, over all conversations."""
-    rows: list[Row] = []
+) -> list[Line]:
+    """Return a line for each budget, way and conversation."""
+    lines: list[Line] = []
     for budget in budgets:
         for name, way in ways.items():
-            kept = stale = 0
-            fits = True
             for conversation in track(conversations, name):
                 most = int(budget * sum(len(get_text(m)) + 1 for m in conversation.messages))
                 text = compact_often(way, conversation.messages, most)
-                kept += conversation.count_kept(text)
-                stale += conversation.count_stale(text)
-                fits = fits and len(text) <= most
-            rows.append(
-                {
-                    "sessions": "our own",
-                    "system": name,
-                    "budget": budget,
-                    "statements kept": estimate_share(kept, sum(len(c.kept) for c in conversations)),
-                    "outdated values left": f"{stale} of {sum(len(c.stale) for c in conversations)}",
-                    "distinct pairs kept": None,
-                    "within the budget": fits,
-                }
-            )
-    return rows
+                lines.append(
+                    {
+                        "sessions": "our own",
+                        "system": name,
+                        "budget": budget,
+                        "case": conversation.name,
+                        "statements": len(conversation.kept),
+                        "kept": conversation.count_kept(text),
+                        "outdated": len(conversation.stale),
+                        "left": conversation.count_stale(text),
+                        "pairs": 0,
+                        "pairs kept": 0,
+                        "fits": len(text) <= most,
+                    }
+                )
+    return lines
+
+
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the table, from the lines of all sessions."""
+    groups: dict[tuple[str, str, float], list[Line]] = {}
+    for line in lines:
+        groups.setdefault((line["sessions"], line["system"], line["budget"]), []).append(line)
+    rows = [
+        {"sessions": sessions, "system": system, "budget": budget, **_sum_up(own)}
+        for (sessions, system, budget), own in groups.items()
+    ]
+    return [Table("After five compactions", COLUMNS, tuple(rows), across="budget")]
+
+
+def _sum_up(lines: Lines) -> Row:
+    """Return the cells of a system at a budget."""
+
+    def count(name: str) -> int:
+        return sum(line[name] for line in lines)
+
+    pairs = count("pairs")
+    return {
+        "statements kept": estimate_share(count("kept"), count("statements")),
+        "outdated values left": f"{count('left')} of {count('outdated')}",
+        "distinct pairs kept": f"{count('pairs kept')} of {pairs}" if pairs else None,
+        "within the budget": all(line["fits"] for line in lines),
+    }
 
 
 def compact_often(way: Compact, messages: Sequence[Json], budget: int) -> str:
@@ -83,21 +107,6 @@ def compact_often(way: Compact, messages: Sequence[Json], budget: int) -> str:
         text = way(messages, budget)
         messages = [{"role": "system", "content": text}]
     return text
-
-
-def _describe_entry(entry: Mapping[str, Any]) -> Row:
-    randomized, semantic = entry["randomized"], entry["semantic"]
-    canaries = 20 * randomized["sessions"]
-    conflicts = semantic["conflicts"]
-    return {
-        "sessions": "the kit's",
-        "system": str(entry["compactor"]),
-        "budget": float(str(entry["budget_fraction"])),
-        "statements kept": estimate_share(round(randomized["overall_final_survival"] * canaries), canaries),
-        "outdated values left": f"{conflicts['stale']} of {conflicts['n']}",
-        "distinct pairs kept": f"{conflicts['pairs_both_held']} of {conflicts['pairs']}",
-        "within the budget": bool(entry["budget_compliant"]),
-    }
 
 
 if __name__ == "__main__":

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any
 
 from benchmarks.compaction.compacting import Compact
+from benchmarks.rows import Line
 from tersely.messages import Json
 
 DISTRIBUTION = "compaction-conformance-kit"
 SEEDS = (1, 2, 3, 4)
 ROUNDS = 5
+STATEMENTS = 20
+"""Statements of the session that the kit draws with a seed."""
 _ROLES = ("system", "user", "assistant")
 
 
@@ -21,14 +24,33 @@ def kit_version() -> str:
     return version(DISTRIBUTION)
 
 
-def measure_kit(
-    ways: Mapping[str, Compact], budgets: Sequence[float], seeds: Sequence[int] = SEEDS
-) -> list[dict[str, Any]]:
-    """Return the kit's own results: an entry for each way and budget."""
+def measure_kit(ways: Mapping[str, Compact], budgets: Sequence[float]) -> list[Line]:
+    """Return the kit's own results: a line for each budget, way and seed."""
     benchmark: Any = import_module("compaction_kit.benchmark")
-    factories = {name: _make_factory(name, way) for name, way in ways.items()}
-    payload = benchmark.run_budget_benchmark(factories, budgets=budgets, seeds=seeds, rounds=ROUNDS)
-    return cast("list[dict[str, Any]]", payload["entries"])
+    lines: list[Line] = []
+    for budget in budgets:
+        for name, way in ways.items():
+            for seed in SEEDS:
+                payload = benchmark.run_budget_benchmark(
+                    {name: _make_factory(name, way)}, budgets=(budget,), seeds=(seed,), rounds=ROUNDS
+                )
+                (entry,) = payload["entries"]
+                case = {"sessions": "the kit's", "system": name, "budget": budget, "case": f"seed {seed}"}
+                lines.append({**case, **_describe_entry(entry)})
+    return lines
+
+
+def _describe_entry(entry: Mapping[str, Any]) -> Line:
+    conflicts = entry["semantic"]["conflicts"]
+    return {
+        "statements": STATEMENTS,
+        "kept": round(entry["randomized"]["overall_final_survival"] * STATEMENTS),
+        "outdated": conflicts["n"],
+        "left": conflicts["stale"],
+        "pairs": conflicts["pairs"],
+        "pairs kept": conflicts["pairs_both_held"],
+        "fits": bool(entry["budget_compliant"]),
+    }
 
 
 def _make_factory(name: str, way: Compact) -> Any:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
 from benchmarks.memory.memories import DropOldest, Everything, MaskObservations, Memory, Tersely
-from benchmarks.memory.replay import Account, replay, sum_prices
+from benchmarks.memory.replay import replay, sum_prices
 from benchmarks.memory.transcripts import Transcript, read_transcripts
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import Floats, bootstrap, bootstrap_difference
 from benchmarks.shared.tasks.rows import find_data_folder
 from benchmarks.table import Column, Row, Table
@@ -68,26 +69,13 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> Measured:
     """Replay every set through every memory."""
     compressor = Compressor()
-    replayed: list[Row] = []
-    rows: list[Row] = []
+    lines: list[Line] = []
     for name, (title, rooms) in SETS.items():
         transcripts = read_transcripts(find_data_folder(options.data), name, options.seed)
         limit = min(options.meetings if name == "qmsum" else options.limit, len(transcripts))
         drawn = random.Random(options.seed).sample(transcripts, limit)
-        replayed.append(
-            {
-                "set": title,
-                "transcripts": len(drawn),
-                "messages": sum(len(t.first) + len(t.rest) for t in drawn),
-                "facts": sum(len(facts) for t in drawn for facts in t.facts.values()),
-            }
-        )
-        rows += compare(title, drawn, list_memories(compressor, rooms), compressor, options.seed)
-    tables = [
-        Table("Transcripts", REPLAYED, tuple(replayed)),
-        Table("Memories", COLUMNS, tuple(rows)),
-    ]
-    return Measured(tables, compressor.model)
+        lines += replay_set(title, drawn, list_memories(compressor, rooms), compressor)
+    return Measured(make_tables(lines, options.seed), compressor.model, rows=lines)
 
 
 def list_memories(compressor: Compressor, rooms: Sequence[int]) -> Makers:
@@ -110,38 +98,66 @@ def list_memories(compressor: Compressor, rooms: Sequence[int]) -> Makers:
     return makers
 
 
-def compare(
-    title: str, transcripts: Sequence[Transcript], makers: Makers, compressor: Compressor, seed: int
-) -> list[Row]:
-    """Return a row for each memory, over the same transcripts."""
-    accounts = {
-        name: [replay(t, make(t), compressor.count_tokens) for t in track(transcripts, name)]
+def replay_set(
+    title: str, transcripts: Sequence[Transcript], makers: Makers, compressor: Compressor
+) -> list[Line]:
+    """Return a line for each memory and transcript."""
+    return [
+        {
+            "set": title,
+            "memory": name,
+            "id": transcript.id,
+            "first": len(transcript.first),
+            "rest": len(transcript.rest),
+            **replay(transcript, make(transcript), compressor.count_tokens).to_line(),
+        }
         for name, make in makers.items()
-    }
-    bills = {name: sum_prices(replays, cache=False) for name, replays in accounts.items()}
+        for transcript in track(transcripts, name)
+    ]
+
+
+def make_tables(lines: Lines, seed: int) -> list[Table]:
+    """Return the tables, from the lines of all replays."""
+    sets: dict[str, dict[str, list[Line]]] = {}
+    for line in lines:
+        sets.setdefault(line["set"], {}).setdefault(line["memory"], []).append(line)
+    replayed: list[Row] = []
     rows: list[Row] = []
-    for name, replays in accounts.items():
-        held, needed = _count_facts(replays)
+    for title, memories in sets.items():
+        transcripts = next(iter(memories.values()))
+        replayed.append(
+            {
+                "set": title,
+                "transcripts": len(transcripts),
+                "messages": sum(line["first"] + line["rest"] for line in transcripts),
+                "facts": sum(line["needed"] for line in transcripts),
+            }
+        )
+        rows += ({"set": title, **row} for row in compare(memories, seed))
+    return [Table("Transcripts", REPLAYED, tuple(replayed)), Table("Memories", COLUMNS, tuple(rows))]
+
+
+def compare(memories: Mapping[str, Lines], seed: int) -> Iterator[Row]:
+    """Yield a row for each memory, over the same transcripts."""
+    bills = {name: sum_prices(lines, cache=False) for name, lines in memories.items()}
+    for name, lines in memories.items():
+        held, needed = _count_facts(lines)
         best = None if _is_ours(name) else _find_affordable(bills, bills[name])
         lead = None
         if best:
-            lead = bootstrap_difference(_count_facts(accounts[best])[0], held, needed, seed).round()
-        seconds = [value for account in replays for value in account.seconds]
-        rows.append(
-            {
-                "set": title,
-                "memory": name,
-                "billed": round(bills[name]),
-                "billed with a cache": round(sum_prices(replays, cache=True)),
-                "facts held": bootstrap(held, needed, seed).round(),
-                "lead": lead,
-                "of": best,
-                "orphans": sum(account.orphans for account in replays),
-                "longest context": max(max(account.contexts, default=0) for account in replays),
-                "a message": round(1000 * sum(seconds) / len(seconds), 1),
-            }
-        )
-    return rows
+            lead = bootstrap_difference(_count_facts(memories[best])[0], held, needed, seed).round()
+        seconds, messages = (sum(line[key] for line in lines) for key in ("seconds", "rest"))
+        yield {
+            "memory": name,
+            "billed": round(bills[name]),
+            "billed with a cache": round(sum_prices(lines, cache=True)),
+            "facts held": bootstrap(held, needed, seed).round(),
+            "lead": lead,
+            "of": best,
+            "orphans": sum(line["orphans"] for line in lines),
+            "longest context": max(line["longest"] for line in lines),
+            "a message": round(1000 * seconds / messages, 1),
+        }
 
 
 def _is_ours(name: str) -> bool:
@@ -154,9 +170,10 @@ def _find_affordable(bills: Mapping[str, float], price: float) -> str | None:
     return max(affordable, key=bills.__getitem__, default=None)
 
 
-def _count_facts(accounts: Sequence[Account]) -> tuple[Floats, Floats]:
+def _count_facts(lines: Lines) -> tuple[Floats, Floats]:
     """Return the facts held and the facts needed, each of shape (transcripts,)."""
-    return np.array([a.held for a in accounts], float), np.array([a.needed for a in accounts], float)
+    held, needed = (np.array([line[name] for line in lines], float) for name in ("held", "needed"))
+    return held, needed
 
 
 if __name__ == "__main__":

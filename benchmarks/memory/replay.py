@@ -8,6 +8,7 @@ from time import perf_counter
 
 from benchmarks.memory.memories import Count, Memory
 from benchmarks.memory.transcripts import Transcript
+from benchmarks.rows import Line, Lines
 from tersely.messages import Json, get_call_ids, measure_tokens
 
 CACHED_PRICE = 0.1
@@ -45,11 +46,22 @@ class Account:
         self.held += sum(_occurs(fact, text) for fact in facts)
         self.orphans += count_orphans(context)
 
+    def to_line(self) -> Line:
+        """Return the sums as a line of the rows."""
+        return {
+            "read": sum(self.contexts),
+            "cached": self.cached,
+            "longest": max(self.contexts, default=0),
+            "needed": self.needed,
+            "held": self.held,
+            "orphans": self.orphans,
+            "seconds": round(sum(self.seconds), 6),
+        }
 
-def sum_prices(accounts: Sequence[Account], *, cache: bool) -> float:
-    """Return the bill of all accounts, in input tokens at full price."""
-    read = sum(sum(account.contexts) for account in accounts)
-    cached = sum(account.cached for account in accounts)
+
+def sum_prices(lines: Lines, *, cache: bool) -> float:
+    """Return the bill of all lines of replays, in input tokens at full price."""
+    read, cached = (sum(line[name] for line in lines) for name in ("read", "cached"))
     return read - cached + cached * (CACHED_PRICE if cache else 1.0)
 
 

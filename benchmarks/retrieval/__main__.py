@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.retrieval.bank import BANK, time_bank
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.minilm import embed_cached, load_minilm
 from benchmarks.shared.passages import find_ranks, join_title
 from benchmarks.shared.tasks import Example, load
@@ -31,14 +32,15 @@ DRAWN = 2000
 """Documents that the vectors of the bank are mixed from."""
 RANKS = (
     Column("system"),
-    Column("time of a question", "ms", format=".2f"),
     Column("set"),
     Column("MRR", "%", interval="bootstrap"),
     Column("first", "%", interval="bootstrap"),
     Column("in ten", "%", interval="bootstrap"),
 )
-"""The median time to embed a question, and the values of all questions: one over the rank of the best gold
-document, and whether it is among the first."""
+"""The values of all questions: one over the rank of the best gold document, and whether it is among the
+first."""
+TIMES = (Column("system"), Column("p50", "ms", format=".2f"))
+"""The time to embed a question."""
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Sequence[str], Sequence[str]], Scores]
@@ -60,7 +62,7 @@ def measure(options: Options) -> Measured:
         "BM25": _score_bm25,
         "random": lambda qs, ds: np.random.default_rng(options.seed).random((len(qs), len(ds))),
     }
-    ranks: list[Row] = []
+    lines: list[Line] = []
     questions: list[str] = []
     texts: list[str] = []
     for name, title in TASKS.items():
@@ -71,20 +73,21 @@ def measure(options: Options) -> Measured:
         place = {text: i for i, text in enumerate(pool)}
         gold = [_place_gold(example, place) for example in examples]
         heading = f"{title}, {len(pool):,} documents"
-        ranks += (
-            {"system": system, "set": heading, **measure_ranks(score(asked, pool), gold)}
-            for system, score in systems.items()
+        ranks = {system: find_ranks(score(asked, pool), gold) for system, score in systems.items()}
+        lines += (
+            {"set": heading, "id": example.id, "ranks": {system: own[at] for system, own in ranks.items()}}
+            for at, example in enumerate(examples)
         )
         questions += asked
         texts += pool
     bank = time_bank(embedder.embed(texts[:DRAWN]), embedder.embed(questions), options.seed)
     times = _time_embedding(embedder, questions[:TIMED])
-    rows = tuple({**row, "time of a question": times.get(str(row["system"]))} for row in ranks)
     tables = [
-        Table("Ranks", RANKS, rows, across="set"),
+        *make_tables(lines),
+        Table("Time of a question", TIMES, times),
         Table("A full experience bank", BANK, tuple(bank)),
     ]
-    return Measured(tables, embedder.name, {"dimension": embedder.dimension})
+    return Measured(tables, embedder.name, {"dimension": embedder.dimension}, lines)
 
 
 def _find_gold(example: Example) -> set[int]:
@@ -102,17 +105,7 @@ def _score_bm25(questions: Sequence[str], documents: Sequence[str]) -> Scores:
     return np.array([index.scores(q) for q in questions])
 
 
-def measure_ranks(scores: Scores, gold: Sequence[set[int]]) -> dict[str, tuple[float, ...]]:
-    """Return the cells of a system from its scores (questions, documents)."""
-    ranks = find_ranks(scores, gold)
-    return {
-        "MRR": tuple(round(1 / rank, 4) for rank in ranks),
-        "first": tuple(float(rank == 1) for rank in ranks),
-        "in ten": tuple(float(rank <= 10) for rank in ranks),
-    }
-
-
-def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> dict[str, float]:
+def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> tuple[Row, ...]:
     """Return the median milliseconds of one question by model, both models in turns."""
     seconds: dict[str, list[float]] = {"tersely": [], "MiniLM": []}
     for text in texts:
@@ -120,7 +113,30 @@ def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> dict[st
             started = time.perf_counter()
             embed([text])
             seconds[name].append(time.perf_counter() - started)
-    return {name: round(1000 * float(np.median(values)), 2) for name, values in seconds.items()}
+    return tuple(
+        {"system": name, "p50": round(1000 * float(np.median(values)), 2)} for name, values in seconds.items()
+    )
+
+
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the table of the ranks, from a line for each question."""
+    sets: dict[str, list[Line]] = {}
+    for line in lines:
+        sets.setdefault(line["set"], []).append(line)
+    rows: list[Row] = []
+    for name, own in sets.items():
+        for system in own[0]["ranks"]:
+            ranks = [line["ranks"][system] for line in own]
+            rows.append(
+                {
+                    "system": system,
+                    "set": name,
+                    "MRR": tuple(round(1 / rank, 4) for rank in ranks),
+                    "first": tuple(float(rank == 1) for rank in ranks),
+                    "in ten": tuple(float(rank <= 10) for rank in ranks),
+                }
+            )
+    return [Table("Ranks", RANKS, tuple(rows), across="set")]
 
 
 if __name__ == "__main__":

@@ -8,13 +8,16 @@ hundredth at which no other lesson is merged. The others test it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import ceil
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.command import Measured, Options, make_parser, run
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.minilm import load_minilm
 from benchmarks.table import Column, Row, Table
 from tersely.embedding import SentenceEmbedder
@@ -46,9 +49,8 @@ def measure(options: Options) -> Measured:
     ours = SentenceEmbedder()
     triples = read_lessons()
     embedders: dict[str, Embed] = {"tersely": ours.embed, "MiniLM": load_minilm().embed}
-    rows = [row for name, embed in embedders.items() for row in _measure_embedder(name, embed, triples)]
-    settings = {"triples of each half": len(triples) // 2}
-    return Measured([Table("Merged", COLUMNS, tuple(rows), across="embeddings")], ours.name, settings)
+    lines = [line for name, embed in embedders.items() for line in _measure_embedder(name, embed, triples)]
+    return Measured(make_tables(lines), ours.name, {"triples of each half": len(triples) // 2}, lines)
 
 
 def read_lessons() -> list[Triple]:
@@ -56,20 +58,43 @@ def read_lessons() -> list[Triple]:
     return [block.splitlines() for block in LESSONS.read_text(encoding="utf-8").strip().split("\n\n")]
 
 
-def _measure_embedder(name: str, embed: Embed, triples: Sequence[Triple]) -> list[Row]:
-    _, forbidden = compare(embed, triples[::2])
-    chosen = choose_threshold(forbidden)
-    same, other = compare(embed, triples[1::2])
-    return [
-        {
+def _measure_embedder(name: str, embed: Embed, triples: Sequence[Triple]) -> Iterator[Line]:
+    """Yield a line for each triple. Every second triple, from the first, helps to choose the threshold."""
+    for number, (same, other) in enumerate(zip(*compare(embed, triples), strict=True)):
+        yield {
             "embeddings": name,
+            "triple": number,
+            "chooses": number % 2 == 0,
+            "same": round(float(same), 6),
+            "other": round(float(other), 6),
+        }
+
+
+def make_tables(lines: Lines) -> list[Table]:
+    """Return the table, from the similarities of all triples."""
+    groups: dict[str, list[Line]] = {}
+    for line in lines:
+        groups.setdefault(line["embeddings"], []).append(line)
+    rows = [
+        {"embeddings": name, **row}
+        for name, own in groups.items()
+        for row in _try_thresholds(
+            choose_threshold([line["other"] for line in own if line["chooses"]]),
+            [line for line in own if not line["chooses"]],
+        )
+    ]
+    return [Table("Merged", COLUMNS, tuple(rows), across="embeddings")]
+
+
+def _try_thresholds(chosen: float, lines: Lines) -> Iterator[Row]:
+    """Yield what would be merged at each threshold."""
+    for threshold in sorted({*THRESHOLDS, chosen}):
+        yield {
             "threshold": threshold,
             "chosen": threshold == chosen,
-            "same lesson merged": round(float((same > threshold).mean()), 4),
-            "another lesson merged": round(float((other > threshold).mean()), 4),
+            "same lesson merged": round(fmean(line["same"] > threshold for line in lines), 4),
+            "another lesson merged": round(fmean(line["other"] > threshold for line in lines), 4),
         }
-        for threshold in sorted({*THRESHOLDS, chosen})
-    ]
 
 
 def compare(embed: Embed, triples: Sequence[Triple]) -> tuple[Similarities, Similarities]:
@@ -79,9 +104,9 @@ def compare(embed: Embed, triples: Sequence[Triple]) -> tuple[Similarities, Simi
     return (lesson * same).sum(axis=1), nearer
 
 
-def choose_threshold(forbidden: Similarities) -> float:
+def choose_threshold(forbidden: Sequence[float]) -> float:
     """Return the lowest hundredth that no similarity is above."""
-    return float(np.ceil(100 * forbidden.max().item()) / 100)
+    return ceil(100 * max(forbidden)) / 100
 
 
 if __name__ == "__main__":

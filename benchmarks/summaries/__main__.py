@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 
 import numpy as np
 
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.environment import name_model
 from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
 from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_mean_difference
@@ -110,13 +111,14 @@ def measure(options: Options) -> Measured:
     summarizer = name_model(load_artifact(options.summarizer, kind="summarizer"))
     written = WritingOnce(trained.chat, summarizer)
     bench = Bench(Compressor(), trained, written, WritingOnce(base, base.name), reader)
-    rows: list[Row] = []
-    for task in (*QUESTIONS, *REFERENCES):
-        examples = load_set(task, options)
-        summaries = [s for example in track(examples, task) for s in bench.summarize(task, example)]
-        rows += make_rows(task, len(examples), summaries, options.seed)
+    lines: list[Line] = [
+        {"task": task, "id": example.id, **asdict(summary)}
+        for task in (*QUESTIONS, *REFERENCES)
+        for example in track(load_set(task, options), task)
+        for summary in bench.summarize(task, example)
+    ]
     settings = {"summarizer": summarizer, **({"reader": reader.name} if reader else {})}
-    return Measured([Table("Summaries", COLUMNS, tuple(rows))], bench.compressor.model, settings)
+    return Measured(make_tables(lines, options.seed), bench.compressor.model, settings, lines)
 
 
 def load_set(task: str, options: Options) -> list[Example]:
@@ -188,43 +190,49 @@ class Bench:
         return 0.0 if answer is None else round(token_f1(answer, example.answers), 4)
 
 
-def make_rows(task: str, questions: int, summaries: Sequence[Summary], seed: int) -> list[Row]:
-    """Return the row of each system from the summaries of a set."""
-    by_system = {system: [s for s in summaries if s.system == system] for system in SYSTEMS}
+def make_tables(lines: Lines, seed: int) -> list[Table]:
+    """Return the table, from the lines of all summaries."""
+    tasks: dict[str, list[Line]] = {}
+    for line in lines:
+        tasks.setdefault(line["task"], []).append(line)
+    rows = [row for task, own in tasks.items() for row in _make_rows(task, own, seed)]
+    return [Table("Summaries", COLUMNS, tuple(rows))]
+
+
+def _make_rows(task: str, lines: Lines, seed: int) -> Iterator[Row]:
+    """Yield the row of each system on a set."""
+    by_system = {system: [line for line in lines if line["system"] == system] for system in SYSTEMS}
     scores = {
-        system: tuple(s.score for s in group if s.score is not None) for system, group in by_system.items()
+        system: tuple(line["score"] for line in own if line["score"] is not None)
+        for system, own in by_system.items()
     }
     title = SQUALITY.title if task == SQUALITY.name else TASKS[task].title
-    rows: list[Row] = []
-    for system, group in by_system.items():
+    for system, own in by_system.items():
         lead = None
         if system != OURS and scores[system]:
             lead = bootstrap_mean_difference(scores[OURS], scores[system], seed).round()
-        rows.append(
-            {
-                "set": title,
-                "questions": questions,
-                "system": system,
-                "sentences": sum(s.sentences for s in group),
-                "grounded": find_share(group, lambda s: s.supported, seed),
-                "unknown": find_share(group, lambda s: s.unknown, seed),
-                "contradicting": find_share(group, lambda s: s.contradicting, seed),
-                "scored by": "ROUGE-L" if task in REFERENCES else "F1",
-                "score": scores[system] or None,
-                "lead of the trained one": lead,
-                "tokens": fmean(s.tokens for s in group),
-                "seconds": fmean(s.seconds for s in group),
-            }
-        )
-    return rows
+        yield {
+            "set": title,
+            "questions": len(own),
+            "system": system,
+            "sentences": sum(line["sentences"] for line in own),
+            "grounded": _find_share(own, "supported", seed),
+            "unknown": _find_share(own, "unknown", seed),
+            "contradicting": _find_share(own, "contradicting", seed),
+            "scored by": "ROUGE-L" if task in REFERENCES else "F1",
+            "score": scores[system] or None,
+            "lead of the trained one": lead,
+            "tokens": fmean(line["tokens"] for line in own),
+            "seconds": fmean(line["seconds"] for line in own),
+        }
 
 
-def find_share(summaries: Sequence[Summary], count: Callable[[Summary], int], seed: int) -> Estimate:
-    """Return the share of all sentences that `count` counts; 0 without sentences."""
-    sentences = np.array([s.sentences for s in summaries], dtype=float)
+def _find_share(lines: Lines, counted: str, seed: int) -> Estimate:
+    """Return the share of all sentences that are `counted`; 0 without sentences."""
+    sentences = np.array([line["sentences"] for line in lines], dtype=float)
     if not sentences.any():
         return Estimate(0.0, 0.0, 0.0)
-    return bootstrap(np.array([count(s) for s in summaries], dtype=float), sentences, seed).round()
+    return bootstrap(np.array([line[counted] for line in lines], dtype=float), sentences, seed).round()
 
 
 if __name__ == "__main__":

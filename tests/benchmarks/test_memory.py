@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.memory.__main__ import compare, list_memories
+from benchmarks.memory.__main__ import list_memories, make_tables, replay_set
 from benchmarks.memory.memories import MASK, DropOldest, Everything, MaskObservations
 from benchmarks.memory.replay import count_orphans, replay, sum_prices
 from benchmarks.memory.transcripts import Transcript, find_facts, read_transcripts
@@ -55,8 +55,9 @@ def test_a_replay_counts_tokens_and_facts() -> None:
     sizes = [measure_tokens([*FIRST, *REST[:n]], COUNT) for n in (0, 3, 5)]
     assert (account.contexts, account.cached) == (sizes, sizes[0] + sizes[1])
     assert (account.held, account.needed, account.orphans) == (4, 4, 0)
-    assert sum_prices([account], cache=False) == sum(sizes)
-    assert sum_prices([account], cache=True) == pytest.approx(sizes[2] + 0.1 * (sizes[0] + sizes[1]))
+    line = account.to_line()
+    assert sum_prices([line], cache=False) == sum(sizes)
+    assert sum_prices([line], cache=True) == pytest.approx(sizes[2] + 0.1 * (sizes[0] + sizes[1]))
 
 
 def test_masking_hides_all_but_the_last_results() -> None:
@@ -95,11 +96,15 @@ def test_tersely_is_compared_at_no_higher_bill() -> None:
     rest = [message for step in steps for message in step]
     rest += [make_call("x", berth=1007), make_result("x", "Done.")]
     transcripts = [Transcript("t", FIRST, rest, find_facts(FIRST, rest))] * 2
-    table = compare("some", transcripts, list_memories(COMPRESSOR, (500,)), COMPRESSOR, 13)
-    rows = {row["memory"]: row for row in table}
+    lines = replay_set("some", transcripts, list_memories(COMPRESSOR, (500,)), COMPRESSOR)
+    replayed, table = make_tables(lines, 13)
+    (counts,) = replayed.rows
+    messages, facts = 2 * (len(FIRST) + len(rest)), 2 * sum(map(len, transcripts[0].facts.values()))
+    assert (counts["transcripts"], counts["messages"], counts["facts"]) == (2, messages, facts)
+    rows = {str(row["memory"]): row for row in table.rows}
     everything = rows["everything"]
     assert (everything["facts held"].low, everything["facts held"].value) == (1.0, 1.0)
-    assert all(row["orphans"] == 0 for row in table)
+    assert all(row["orphans"] == 0 for row in table.rows)
     assert rows[everything["of"]]["billed"] <= everything["billed"]
     assert everything["lead"].high <= 0
     assert rows["tersely, 500 tokens"]["lead"] is None

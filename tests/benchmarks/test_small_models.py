@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.agent.__main__ import BASE, FREE, FREE_TASKS, REACT, Options, count_tasks, make_row
+from benchmarks.agent.__main__ import (
+    BASE,
+    FREE,
+    FREE_TASKS,
+    REACT,
+    Options,
+    count_tasks,
+    make_line,
+    make_tables,
+)
 from benchmarks.agent.__main__ import OURS as AGENT
+from benchmarks.rows import find_rows, read_lines
 from benchmarks.shared.episodes import is_inside, make_index
 from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.example import SourceDocument
@@ -50,7 +60,8 @@ def run(*script: str, system: str = FREE) -> Row:
     agent = make_agent(
         ScriptedChat(script), make_index(EXAMPLE), Compressor(threads=1), 60, strict=True, max_turns=3
     )
-    return make_row(system, [(EXAMPLE, agent.run(EXAMPLE.question))])
+    (table,) = make_tables([make_line(system, EXAMPLE, agent.run(EXAMPLE.question))])
+    return table.rows[0]
 
 
 def finish(summary: str, answer: str = "It is Ada") -> str:
@@ -164,7 +175,9 @@ def test_a_run_has_a_row_for_each_system_and_set(
         )
         == 0
     )
-    table = Record.read(out).find("Summaries")
+    record = Record.read(out)
+    table = record.find("Summaries")
+    assert program.make_tables(list(read_lines(find_rows(out))), record.seed) == list(record.tables)
     assert [row["system"] for row in table.rows] == [*SYSTEMS, *SYSTEMS]
     for row in table.select(system=OURS):
         assert (row["grounded"].value, row["unknown"].value) == (1, 0)

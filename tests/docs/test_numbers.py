@@ -140,7 +140,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (percent(answers(HOTPOTQA, "tersely", "0.25")),),
         ),
         (
-            "At a tenth of the tokens, tersely keeps {:.1f} % of these sentences; at a quarter, {:.1f} %.",
+            "At a tenth of the tokens, tersely keeps {:.1f} % of these sentences; at a quarter, {:.1f} %",
             lambda: (support(PACKAGES, "tersely", "0.1"), support(PACKAGES, "tersely", "0.25")),
         ),
         (
@@ -200,7 +200,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (support(MEETINGS, "tersely", "0.1"), support(MEETINGS, "tersely", "0.25")),
         ),
         (
-            "On HotpotQA alone it is {:.1f}, {:.1f} and {:.1f} %.",
+            "On HotpotQA alone it is {:.1f}, {:.1f} and {:.1f} %",
             lambda: tuple(
                 percent(find("calibration", "What is kept", set="HotpotQA dev", promised=promised)["kept"])
                 for promised in (0.9, 0.95, 0.99)
@@ -290,7 +290,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
         ),
         (
             "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). We "
-            "wanted to lose at most 2 points on SQuAD against all documents, and lose {:.1f}.",
+            "wanted to lose at most 2 points on SQuAD against all documents, and lose {:.1f}",
             lambda: (*reading_lead("whole documents"), reader_lead(SQUAD, "0.25")),
         ),
         (
