@@ -84,7 +84,7 @@ def measure(options: Options) -> Measured:
     times = _time_embedding(embedder, questions[:TIMED])
     tables = [
         *make_tables(lines),
-        Table("Time of a question", TIMES, times),
+        Table("Time of a question", TIMES, times, printed=False),
         Table("A full experience bank", BANK, tuple(bank)),
     ]
     return Measured(tables, embedder.name, {"dimension": embedder.dimension}, lines)
