@@ -6,12 +6,14 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
+from urllib.parse import unquote
 
+from tersely.adapters import EDIT_TOOLS
 from tersely_hook.store import COMMAND, originals_folder
 
 _DATA = {".csv", ".err", ".har", ".jsonl", ".lock", ".log", ".ndjson", ".out", ".tsv"}
@@ -49,7 +51,7 @@ def is_protected(tool: str, tool_input: Mapping[str, Any], cwd: str, request: st
     An agent can only edit a file that it has seen word for word, and it reads before it edits. So a file
     counts as about to be edited unless a program writes it or it comes from elsewhere.
     """
-    words = [value for value in tool_input.values() if isinstance(value, str)]
+    words = list(_find_words(tool_input))
     if any(COMMAND in word or str(originals_folder()) in word for word in words) or "tersely" in tool:
         return True
     if tool == "Read":
@@ -60,7 +62,13 @@ def is_protected(tool: str, tool_input: Mapping[str, Any], cwd: str, request: st
         return prints_file(str(tool_input.get("command")), request)
     if not tool.startswith(("mcp__", "MCP:")):
         return False
-    return any(_is_file(word, cwd) and may_be_edited(word, request) for word in words)
+    # A tool that reads files may find them where the hook does not.
+    reads = re.split(r"__|:", tool)[-1] in EDIT_TOOLS
+    paths = [word for word in words if PurePath(word).suffix or "/" in word or "\\" in word]
+    if reads and not paths:
+        return True
+    files = paths if reads else [word for word in words if _is_file(word, cwd)]
+    return any(may_be_edited(file, request) for file in files)
 
 
 def call_prints_file(arguments: str, request: str) -> bool:
@@ -136,6 +144,20 @@ def _split(command: str) -> list[str]:
     return re.findall(r"[|;&()\n]+|[^\s|;&()]+", command)
 
 
+def _find_words(value: Any) -> Iterator[str]:
+    """Yield the texts in a value of JSON; of the addresses of files, their paths."""
+    if isinstance(value, str):
+        yield unquote(value.removeprefix("file://")) if value.startswith("file://") else value
+    elif isinstance(value, dict | list):
+        parts = (
+            cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+        )
+        for part in parts:
+            yield from _find_words(part)
+
+
 def _is_file(word: str, cwd: str) -> bool:
-    """Return whether a word of a command is a file, or a pattern that may mean some."""
-    return "*" in word or ("\0" not in word and os.path.isfile(os.path.join(cwd, os.path.expanduser(word))))
+    """Return whether an argument is a file, or a pattern that may mean some."""
+    if "*" in word and not re.search(r"\s", word):
+        return True
+    return "\0" not in word and os.path.isfile(os.path.join(cwd, os.path.expanduser(word)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tersely_ledger.store import SHADOW, SHORTENED, Entry, Ledger, open_ledger, 
 
 COMPRESSED = ("compressed", "degraded", "abstained")
 """Statuses of results that may be shorter than the documents."""
+_REASON = "shadow: what was left out is only recorded"
 
 
 class RecordingCompressor(Compressor):
@@ -51,7 +53,7 @@ class RecordingCompressor(Compressor):
         self._record(result, len(documents), result.tokens_before, result.tokens_after)
         if not self._is_shadow or result.status not in COMPRESSED:
             return result
-        return self._plain.compress(query, documents, rate=1.0)
+        return replace(self._plain.compress(query, documents, rate=1.0), reason=_REASON)
 
     def compress_messages(self, messages: Sequence[Message], **options: Any) -> CompressedMessages:
         """Shorten tool results as `Compressor.compress_messages` does, and record it."""
@@ -59,7 +61,8 @@ class RecordingCompressor(Compressor):
         self._record(result.receipt, len(result.results), result.tokens_before, result.tokens_after)
         if not self._is_shadow or result.receipt.status not in COMPRESSED:
             return result
-        return self._plain.compress_messages(messages, rate=1.0)
+        whole = self._plain.compress_messages(messages, rate=1.0)
+        return replace(whole, receipt=replace(whole.receipt, reason=_REASON))
 
     def _record(self, result: Compression, count: int, before: int, after: int) -> None:
         tools = {"documents": (count, before, after)} if after < before else {}

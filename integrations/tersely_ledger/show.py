@@ -42,9 +42,11 @@ def describe_period(report: dict[str, Any]) -> str:
     since, until = report["since"][:10], report["until"][:10]
     days = since if since == until else f"{since} to {until}"
     models = f", models: {', '.join(report['models'])}" if report["models"] else ""
-    return (
-        f"{report['requests']:,} requests in {report['conversations']:,} known conversations, {days}{models}"
-    )
+    numbers = [
+        f"{report[name]:,} {kind}{'' if report[name] == 1 else 's'}"
+        for name, kind in (("requests", "request"), ("conversations", "known conversation"))
+    ]
+    return f"{' in '.join(numbers)}, {days}{models}"
 
 
 def describe_net(net: dict[str, Any]) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.stdio import stdio_server
 from mcp_types import CallToolResult, InputRequiredResult, Resource, ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 import tersely
 from tersely import CompressionArguments, Compressor, Document, InvalidInputError, TerselyError
@@ -141,12 +141,19 @@ class _Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Any = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool. Raises ToolError for arguments that it does not have."""
+        """Call a tool. Raises ToolError for arguments that it does not have, or cannot use."""
         tool = self._tool_manager.get_tool(name)
         known = tool.parameters["properties"] if tool else arguments
         if unknown := sorted(arguments.keys() - known.keys()):
             raise ToolError(f"{name} has no argument {unknown[0]!r}. It takes: {', '.join(known)}.")
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            problem = error.__cause__.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, problem["loc"]))
+            raise ToolError(f"{name} cannot use its argument {place}: {problem['msg']}.") from error
 
     async def run_stdio_async(self) -> None:
         """Serve over standard input and output."""

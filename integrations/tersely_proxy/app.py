@@ -32,7 +32,7 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
     compressor = check_compressor(compressor)
     settings = check_kind(settings, ProxySettings, "settings")
     metrics = Metrics(lambda: forwarder.waiting)
-    rewriter = Rewriter(compressor, settings.limits, metrics, opens_originals=settings.open_originals)
+    rewriter = Rewriter(compressor, settings.limits, metrics)
     receipts = Receipts(rewriter)
     forwarder = Forwarder(settings, rewriter, receipts)
 

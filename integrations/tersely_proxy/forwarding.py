@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import httpx2
@@ -29,7 +29,7 @@ from tersely_proxy.formats import READERS
 from tersely_proxy.interfaces import INTERFACES
 from tersely_proxy.opening import Opening
 from tersely_proxy.recording import UNPAID, Bookkeeper, Recording
-from tersely_proxy.rewriting import Reader, Receipts, Rewriter, Rewritten
+from tersely_proxy.rewriting import Receipts, Rewriter, Rewritten
 
 logger = logging.getLogger("tersely.proxy")
 
@@ -203,7 +203,7 @@ class Forwarder:
         plain = body if encoding == "identity" else _unzip(body, self._max_bytes)
         if plain is None:
             return Prepared(body, {"x-tersely-status": "forwarded"})
-        rewritten, status = await self._rewrite(plain, READERS[end])
+        rewritten, status = await self._rewrite(plain, end)
         recording = self._bookkeeper.open(rewritten, status) if self._bookkeeper else None
         is_changed = bool(rewritten.changes) and (recording is None or recording.arm == SHORTENED)
         if recording and rewritten.changes and not is_changed:
@@ -227,14 +227,19 @@ class Forwarder:
         opening = None if end in UNPAID else Opening(INTERFACES[end], offered, rewritten.originals)
         return Prepared(offered.encode(), headers, True, recording_kept, opening)
 
-    async def _rewrite(self, body: bytes, read: Reader) -> tuple[Rewritten, str]:
+    async def _rewrite(self, body: bytes, end: str) -> tuple[Rewritten, str]:
         """Return the body with shorter texts, and a status: "compressed", "unchanged" or "failed"."""
-        problem = "too many requests wait"
+        problem, read = "too many requests wait", READERS[end]
+        interface = INTERFACES.get(end) if self._opens_originals else None
+
+        def can_open(parsed: Any) -> bool:
+            return interface is not None and interface.can_offer(parsed)
+
         if self.waiting < self._most_waiting:
             self.waiting += 1
             try:
                 async with asyncio.timeout(self._timeout_s), self._free_slots:
-                    rewritten = await run_cancellable(self._rewriter.rewrite, body, read)
+                    rewritten = await run_cancellable(self._rewriter.rewrite, body, read, can_open)
                 return rewritten, "compressed" if rewritten.changes else "unchanged"
             except TimeoutError:
                 problem = "the time is up"
@@ -244,7 +249,7 @@ class Forwarder:
                 self.waiting -= 1
         logger.warning("forwarded as it is", extra={"fields": {"reason": problem}})
         try:
-            return self._rewriter.leave(body, read), "failed"
+            return self._rewriter.leave(body, read, can_open), "failed"
         except Exception:  # noqa: BLE001 - it cannot be read at all
             return Rewritten(body), "failed"
 

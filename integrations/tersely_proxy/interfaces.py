@@ -43,12 +43,14 @@ class Interface(ABC):
 
     def offer(self, text: str, body: Any) -> str | None:
         """Return a request's JSON text with the tool; None if the tool cannot be offered in it."""
+        return append_items(text, "tools", [self.make_tool()]) if self.can_offer(body) else None
+
+    def can_offer(self, body: Any) -> bool:
+        """Return whether the tool can be offered in a request."""
         tools = body.get("tools", []) if isinstance(body, dict) else None
         if not isinstance(tools, list) or not self.can_answer(body):
-            return None
-        if any(self.read_name(tool) == TOOL for tool in tools if isinstance(tool, dict)):
-            return None
-        return append_items(text, "tools", [self.make_tool()])
+            return False
+        return not any(self.read_name(tool) == TOOL for tool in tools if isinstance(tool, dict))
 
     def extend(self, text: str, answer: Json, results: Mapping[str, str]) -> str:
         """Return the next request: the last one, the model's answer, and the results by the calls' ids."""

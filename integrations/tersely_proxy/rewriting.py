@@ -96,6 +96,12 @@ class Rewritten:
 
 Reader = Callable[[Any], Iterator[Block]]
 """A function that finds the texts of a parsed request."""
+CanOpen = Callable[[Any], bool]
+"""Returns whether the model can open originals in a parsed request."""
+
+
+def _opens_nothing(_: Any) -> bool:
+    return False
 
 
 class Rewriter:
@@ -110,34 +116,39 @@ class Rewriter:
         compressor: Compressor,
         limits: ToolLimits,
         metrics: Metrics | None = None,
-        *,
-        opens_originals: bool = False,
     ) -> None:
-        self._compressor, self._limits, self._opens_originals = compressor, limits, opens_originals
+        self._compressor, self._limits = compressor, limits
         self._metrics = metrics or Metrics()
         self._decisions = Recent[bytes, Decision](lambda decision: decision.texts)
 
-    def rewrite(self, body: bytes, read: Reader) -> Rewritten:
+    def rewrite(self, body: bytes, read: Reader, can_open: CanOpen = _opens_nothing) -> Rewritten:
         """Return the body with shorter texts. Raises ValueError if it is not JSON.
 
         Errors of the model are raised too.
         """
-        return self._apply(body, read, self._shorten)
+        return self._apply(body, read, can_open, self._shorten)
 
-    def leave(self, body: bytes, read: Reader) -> Rewritten:
+    def leave(self, body: bytes, read: Reader, can_open: CanOpen = _opens_nothing) -> Rewritten:
         """Return the body, in which only texts with a remembered decision are shortened.
 
         All others stay whole, and this is remembered. It is for a request whose texts could not be shortened
         in time: later turns must not change what was sent.
         """
-        return self._apply(body, read, lambda block, limit: Decision(block.text, block.text, 0, 0))
+        return self._apply(body, read, can_open, lambda block, *_: Decision(block.text, block.text, 0, 0))
 
     def recall(self, key: bytes) -> Decision | None:
         """Return the decision of a `Change`; None if it is forgotten."""
         return self._decisions.get(key)
 
-    def _apply(self, body: bytes, read: Reader, decide: Callable[[Block, int], Decision]) -> Rewritten:
+    def _apply(
+        self,
+        body: bytes,
+        read: Reader,
+        can_open: CanOpen,
+        decide: Callable[[Block, int, bool], Decision],
+    ) -> Rewritten:
         parsed = parse_json(body)
+        names_id = can_open(parsed)
         changes: list[Change] = []
         originals: dict[str, str] = {}
         new: dict[Place, str] = {}
@@ -148,8 +159,8 @@ class Rewriter:
             # A character is at most 4 bytes, and a token at least one, so short texts need not be counted.
             if limit is None or len(block.text) * 4 <= limit:
                 continue
-            key = _make_key(block, limit)
-            decision = self._decide(key, lambda block=block, limit=limit: decide(block, limit))
+            key = _make_key(block, limit, names_id)
+            decision = self._decide(key, lambda block=block, limit=limit: decide(block, limit, names_id))
             if decision.is_shorter:
                 whole = new.get(block.place) or _find(parsed, block.place)
                 start = block.start + shifts.get(block.place, 0)
@@ -180,13 +191,13 @@ class Rewriter:
         # have been sent.
         return self._decisions.keep(key, decide())
 
-    def _shorten(self, block: Block, limit: int) -> Decision:
+    def _shorten(self, block: Block, limit: int, names_id: bool) -> Decision:
         count = self._compressor.count_tokens
         shortener = Shortener(cast("Compressor", _Strict(self._compressor, self._metrics)), count)
         (text,), originals, result = shortener.shorten_texts([block.text], limit, block.query)
         if not originals:
             return Decision(block.text, block.text, 0, 0)
-        if not self._opens_originals:  # nobody could use the id
+        if not names_id:  # nobody could use the id
             text = _REFERENCE.sub("", text, count=1)
         judged = (result.best_fits, result.answerable) if result else (None, None)
         return Decision(block.text, text, count(block.text), count(text), *judged)
@@ -240,8 +251,8 @@ class Receipts:
         }
 
 
-def _make_key(block: Block, limit: int) -> bytes:
-    need = json.dumps([limit, block.query, block.text]).encode()
+def _make_key(block: Block, limit: int, names_id: bool) -> bytes:
+    need = json.dumps([limit, names_id, block.query, block.text]).encode()
     return hashlib.sha256(need, usedforsecurity=False).digest()
 
 

@@ -52,7 +52,7 @@ def build_app(compressor: Compressor, settings: ServerSettings | None = None) ->
         swagger_ui_parameters={"validatorUrl": None},  # else the page asks a server elsewhere
     )
     app.include_router(Endpoints(compressor, settings, gate, metrics).router())
-    for kind in (TerselyError, RequestValidationError, HTTPException):
+    for kind in (TerselyError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answer_error)
     app.add_middleware(
         Guard,
@@ -80,4 +80,6 @@ async def _answer_error(request: Request, error: Exception) -> JSONResponse:
         parts = ".".join(str(part) for part in first["loc"] if part not in {"body", *FORMS})
         place = parts[:_LONGEST_PLACE] or "the body"
         return answer(422, f"{place}: {first['msg']}. The page /docs shows what a request consists of.")
-    return answer(422, str(error))
+    if isinstance(error, TerselyError):
+        return answer(422, str(error))
+    return answer(500, "The server has a fault, which its log shows.")

@@ -130,7 +130,7 @@ class Gateway:
 def _find_results(messages: Sequence[Message]) -> Iterator[tuple[int, str, str | None]]:
     """Yield position, tool and query of each tool result that is not a file which the agent may edit."""
     question = ""
-    calls: dict[Any, tuple[str, str]] = {}
+    calls: dict[str, tuple[str, str]] = {}
     for position, message in enumerate(messages):
         role = message.get("role")
         if role == "user":
@@ -138,7 +138,8 @@ def _find_results(messages: Sequence[Message]) -> Iterator[tuple[int, str, str |
             question = strip_agent_blocks(text) or question
         elif role in ("tool", "function"):
             name = str(message.get("name") or "")
-            tool, arguments = calls.get(message.get("tool_call_id"), (name, ""))
+            call_id = message.get("tool_call_id")
+            tool, arguments = (isinstance(call_id, str) and calls.get(call_id)) or (name, "")
             if not call_prints_file(arguments, question):
                 yield position, tool, join_query(arguments, question)
         calls_made = message.get("tool_calls")

@@ -103,7 +103,8 @@ class CompressRequest(MaybeQuestion, _Options):
     model_config = ConfigDict(json_schema_extra=_RULES)
 
 
-class BatchItem(MaybeQuestion):
+class BatchItem(WithDocuments):
+    query: str | None = Field(None, description=f"{_QUERY}, or null; an empty one gets a line with an error")
     id: str | int | None = Field(None, description="comes back with the result")
 
 
@@ -136,6 +137,8 @@ class MessagesRequest(_Request):
 
 
 class GatewayConfig(BaseModel):
+    model_config = ConfigDict(strict=True)
+
     frozen_message_count: Annotated[
         int, Field(ge=0, description="first messages that stay as they are"), _WHOLE
     ] = 0

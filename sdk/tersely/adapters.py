@@ -34,11 +34,15 @@ EDIT_TOOLS = (
     # Codex, Gemini CLI, Cursor, Cline and others
     *("apply_patch", "edit_file", "read_file", "read_many_files", "replace", "replace_in_file"),
     *("search_replace", "str_replace_editor", "write_file", "write_to_file"),
-    # Anthropic's own tools, and the MCP server for files
-    *("str_replace_based_edit_tool", "text_editor", "read_text_file", "mcp__filesystem__edit_file"),
-    *("mcp__filesystem__read_file", "mcp__filesystem__read_text_file", "mcp__filesystem__write_file"),
+    *("view", "view_file"),
+    # Anthropic's own tools, and the MCP servers for files and for GitHub
+    *("str_replace_based_edit_tool", "text_editor", "read_text_file", "read_multiple_files"),
+    *("get_file_contents", "create_or_update_file"),
 )
-"""Tools of coding agents that show a file before it is edited. A shortened file breaks the edit."""
+"""Tools of coding agents that show a file before it is edited. A shortened file breaks the edit.
+
+A tool of an MCP server, such as `mcp__files__read_file`, is listed by the last part of its name.
+"""
 
 Row = tuple[str | None, str, Mapping[str, Any]]
 """Id, text and metadata of a framework's document."""
@@ -199,7 +203,9 @@ class ToolLimits:
 
     Args:
         over: limit for tools that `tools` does not name; None leaves their results unchanged.
-        tools: limits by tool name; None leaves the results of that tool unchanged.
+        tools: limits by tool name; None leaves the results of that tool unchanged. A name such as
+            "read_file" also stands for tools of servers, such as "mcp__files__read_file", unless they are
+            named themselves.
 
     Raises InvalidInputError unless limits are whole numbers above 0.
     """
@@ -223,4 +229,5 @@ class ToolLimits:
 
     def get(self, tool: str | None) -> int | None:
         """Return the limit of a tool; None if its results stay unchanged."""
-        return (self.tools or {}).get(tool or "", self.over)
+        tools, name = self.tools or {}, tool or ""
+        return tools.get(name, tools.get(name.rpartition("__")[2], self.over))

@@ -111,8 +111,15 @@ def test_frozen_messages_stay(url: str) -> None:
 
 
 def test_a_file_that_may_be_edited_stays(url: str) -> None:
-    messages = [*CHAT[:2], make_call(1, "Read"), make_result(1)]
-    assert compress(url, messages)["messages"] == messages
+    for tool in ("Read", "mcp__files__read_file", "developer__text_editor"):
+        messages = [*CHAT[:2], make_call(1, tool), make_result(1)]
+        assert compress(url, messages)["messages"] == messages
+
+
+@pytest.mark.parametrize("odd", [["c1"], {"id": "c1"}, 1, None])
+def test_a_result_whose_call_has_an_odd_id_is_shortened(url: str, odd: Any) -> None:
+    reply = compress(url, [*CHAT[:3], {**make_result(1), "tool_call_id": odd}])
+    assert HASH.search(reply["messages"][3]["content"])
 
 
 def test_results_without_call_and_question_are_shortened(url: str) -> None:

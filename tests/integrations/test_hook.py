@@ -205,8 +205,28 @@ def test_commands_that_print_such_a_file_stay(command: str, shortener: TextShort
 
 def test_mcp_tools_that_read_such_a_file_stay(shortener: TextShortener, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("pass")
-    payload = make_input("MCP, text", tool_input={"path": str(tmp_path / "app.py")})
+    path = str(tmp_path / "app.py")
+    for given in (
+        {"path": path},
+        {"paths": ["x", path]},
+        {"uri": f"file://{path}"},
+        {"files": [{"path": path}]},
+    ):
+        assert ask(shortener, make_input("MCP, text", tool_input=given)) == {}
+
+
+@pytest.mark.parametrize("tool", ["mcp__files__read_file", "mcp__github__get_file_contents", "mcp__x__view"])
+def test_mcp_tools_that_read_files_elsewhere_stay(tool: str, shortener: TextShortener) -> None:
+    payload = make_input("MCP, text", tool_name=tool, tool_input={"path": "app.py", "repo": "x"})
     assert ask(shortener, payload) == {}
+    payload["tool_input"] = {"path": "app.log", "repo": "x"}
+    assert ask(shortener, payload) != {}
+
+
+def test_a_star_in_a_query_is_no_pattern_of_files(shortener: TextShortener) -> None:
+    for given, is_short in (("SELECT * FROM orders", True), ("src/*.py", False)):
+        answer = ask(shortener, make_input("MCP, text", tool_input={"query": given}))
+        assert (answer != {}) is is_short
 
 
 def test_an_original_that_was_asked_for_stays(shortener: TextShortener) -> None:

@@ -19,7 +19,7 @@ from tersely_ledger import Entry, Ledger, LedgerError, LedgerSettings, Recording
 from tersely_ledger.comparison import LEAST_CONVERSATIONS, Prices, compare
 from tersely_ledger.page import make_page
 from tersely_ledger.report import make_report
-from tersely_ledger.show import show_text
+from tersely_ledger.show import describe_period, show_text
 from tersely_ledger.store import HELD_OUT, SHADOW, SHORTENED, record_safely
 from tersely_ledger.usage import UsageReader, read_usage
 from tests.integrations.samples import HARBOUR, KEY_ANSWER, MUSEUM
@@ -345,3 +345,12 @@ def test_a_ledger_that_is_gone_stops_no_compression(file: Path) -> None:
     compressor._ledger.close()
     assert compressor.compress("When is the museum free?", [MUSEUM], budget=20).status == "compressed"
     record_safely(compressor._ledger, make_entry())
+
+
+def test_one_request_is_not_written_as_several() -> None:
+    report = {"since": "2026-11-26T16:00:00Z", "until": "2026-11-26T17:00:00Z", "models": {}}
+    one = describe_period({**report, "requests": 1, "conversations": 1})
+    assert one == "1 request in 1 known conversation, 2026-11-26"
+    assert describe_period({**report, "requests": 1200, "conversations": 0}).startswith(
+        "1,200 requests in 0 known conversations"
+    )

@@ -188,6 +188,20 @@ def test_unknown_arguments_are_refused(tool: str) -> None:
     given = {name: value for name, value in arguments.items() if name in (*known, "bugdet")}
     assert "no argument 'bugdet'" in read_error(tool, given)
 
+
+@pytest.mark.parametrize(
+    ("tool", "given", "words"),
+    [
+        ("expand", {}, "argument id: Field required"),
+        ("compress", {"query": "q", "documents": ["x"], "budget": "many"}, "argument budget"),
+        ("compress", {"query": "q", "documents": "x"}, "argument documents"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_named(tool: str, given: dict[str, Any], words: str) -> None:
+    error = read_error(tool, given)
+    assert f"{tool} cannot use its {words}" in error
+    assert "pydantic" not in error
+
     async def read_schema(client: Client) -> Any:
         return {one.name: one.input_schema for one in (await client.list_tools()).tools}[tool]
 

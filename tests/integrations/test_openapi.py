@@ -37,6 +37,8 @@ def url() -> Iterator[str]:
         ("/v1/compress", {**NO_QUESTION, "level": 1}, True),
         ("/v1/compress", {"messages": [{"role": "tool", "content": "x"}], "odd": 1}, True),
         ("/v1/compress", {"messages": [], "config": {"frozen_message_count": -1}}, False),
+        ("/v1/compress", {"messages": [], "config": {"frozen_message_count": False}}, False),
+        ("/v1/compress", {"messages": [], "config": {"frozen_message_count": 2.0}}, True),
         ("/v1/compress", NO_QUESTION, False),
         ("/v1/compress", {**NO_QUESTION, "budget": 5, "recall": 0.9}, False),
         ("/v1/compress", {**QUESTION, "query": " "}, False),
@@ -61,6 +63,7 @@ def url() -> Iterator[str]:
             )
         ),
         ("/v1/compress/batch", {"requests": [QUESTION], "budget": 5, "rate": 0.5}, False),
+        ("/v1/compress/batch", {"requests": [QUESTION, {**QUESTION, "query": " "}], "budget": 5}, True),
         ("/v1/messages/compress", {"messages": [], "query": "q", "budget": 0}, False),
         ("/v1/messages/compress", {"messages": [], "query": " "}, False),
         ("/v1/summarize", {**QUESTION, "budget": 0}, False),

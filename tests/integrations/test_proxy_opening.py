@@ -237,6 +237,30 @@ def test_the_rest_of_the_request_keeps_its_bytes(tools: Any) -> None:
     assert '"x": 1e2,"messages" :[ ]' in offered
 
 
+@pytest.mark.parametrize(
+    ("path", "fields", "is_named"),
+    [
+        ("/v1/chat/completions", {}, True),
+        ("/v1/chat/completions", {"n": 2}, False),
+        ("/api/chat", {}, False),
+    ],
+)
+def test_where_the_tool_is_not_offered_no_id_is_named(
+    model: Model, proxy: str, path: str, fields: Any, is_named: bool
+) -> None:
+    MAKERS.setdefault("/chat", make_chat)
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": KEY_QUESTION},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": PAGE},
+    ]
+    httpx2.post(f"{proxy}{path}", json={"model": "m", "messages": messages, **fields})
+    text = model.bodies[0]["messages"][2]["content"]
+    assert text.startswith("[shortened from ")
+    assert ("id of the original" in text.partition("\n")[0]) is is_named
+
+
 def test_without_the_tool_no_id_is_named(model: Model) -> None:
     with serve_app(make_proxy(model.url)) as proxy:
         assert "x-tersely-tool" not in httpx2.post(f"{proxy}/v1/messages", json={"messages": []}).headers

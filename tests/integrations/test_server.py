@@ -191,3 +191,15 @@ def test_the_page_of_the_interface_loads_nothing_from_outside(client: httpx2.Cli
     assert len(sources) >= 3
     assert [source for source in sources if not source.startswith("/")] == []
     assert all(client.get(source).status_code == 200 for source in sources)
+
+
+def test_a_fault_of_the_server_has_an_answer_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr("tersely_server.endpoints.Gateway.shorten", fail)
+    with serve_app(build_app(Compressor(FakeScorer()))) as url:
+        reply = httpx2.post(f"{url}/v1/compress", json={"messages": []})
+    assert reply.status_code == 500
+    assert "secret" not in reply.text
+    assert "log" in reply.json()["error"]["message"]

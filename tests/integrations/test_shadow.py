@@ -53,6 +53,14 @@ def test_mcp_delivers_whole_texts(file: Path) -> None:
     check_entry(file, "mcp")
 
 
+def test_the_reason_of_a_whole_result_is_the_shadow(file: Path) -> None:
+    shadow = RecordingCompressor(Compressor(FakeScorer()), file, shadow=True)
+    result = shadow.compress(QUESTION, [MUSEUM, HARBOUR], budget=20)
+    assert (result.status, result.reason) == ("unchanged", "shadow: what was left out is only recorded")
+    within = shadow.compress(QUESTION, [MUSEUM, HARBOUR], budget=2000)
+    assert within.reason == "the documents fit into the limit"
+
+
 def test_the_mcp_command_takes_a_shadow(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mcp")
     import tersely_mcp.server

@@ -83,7 +83,7 @@ def test_an_agent_runs_behind_its_own_proxy(
     provider: Provider, environment: dict[str, str], tmp_path: Path
 ) -> None:
     script, ledger = write_script(tmp_path / "agent", ASK), tmp_path / "ledger.db"
-    options = ["--timeout", "60", "--over", "80", "--ledger-file", str(ledger), "--holdout", "1e-9"]
+    options = ["--timeout", "60", "--over", "80", "--ledger-file", str(ledger), "--holdout", "0%"]
     agent = start(*options, script, "--over", "x", "-h", environment=environment)
     output, errors = agent.communicate(timeout=120)
     assert (agent.returncode, errors) == (7, "")
@@ -95,6 +95,7 @@ def test_an_agent_runs_behind_its_own_proxy(
     entries = Ledger(ledger).read()
     assert [entry.model for entry in entries] == ["gpt-stand-in", "claude-stand-in"]
     assert all(entry.usage for entry in entries)
+    assert {entry.share for entry in entries} == {0}
     port = int(last.rpartition(":")[2])
     with socket.socket() as connection:
         assert connection.connect_ex(("127.0.0.1", port)) != 0, "the proxy has ended"

@@ -143,7 +143,8 @@ def _read_limits(options: Options) -> Options:
 
 def _read_ledger(options: Options) -> Any:
     """Return the settings of the ledger; None without --ledger, --ledger-file and --shadow."""
-    given = {name: options[name] for name in ("holdout", "shadow") if options.get(name) not in (None, False)}
+    wanted = {name: options.get(name) for name in ("holdout", "shadow")}
+    given = {name: value for name, value in wanted.items() if value is not None and value is not False}
     if not (options["ledger"] or options["ledger_file"] or options["shadow"]):
         if given:
             raise InvalidInputError("--holdout needs --ledger.")
