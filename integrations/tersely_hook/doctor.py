@@ -27,6 +27,8 @@ from tersely_hook.settings import (
 from tersely_hook.store import Originals, originals_folder, shell_command
 
 _CALLS = 20
+_ON = ("", "1", "on", "true", "yes", "shadow", "holdout")
+"""Values of the switch that leave the hook on; `holdout=R` is another one."""
 _START_S = 15.0
 _LINES = 500
 
@@ -44,6 +46,8 @@ def check() -> tuple[dict[str, Any], str | None]:
     if is_off():
         return facts | {"switch": f"off by {SWITCH}={os.environ[SWITCH]}"}, None
     facts["switch"] = _describe_switch()
+    if (wrong := _find_switch_problem()) is not None:
+        return facts, wrong
     for agent, command in commands.items():
         if command and (gone := _find_gone(command)):
             return facts, f"The hook starts {gone}, which is gone. Run: tersely hook install {agent}"
@@ -63,6 +67,16 @@ def check() -> tuple[dict[str, Any], str | None]:
     elif not plugin and not any(commands.values()):
         problem = "The hook works, but no agent uses it. Run: tersely hook install"
     return facts, problem
+
+
+def _find_switch_problem() -> str | None:
+    """Return what is wrong with the value of the switch; None if it is understood."""
+    mode = os.environ.get(SWITCH, "").lower()
+    name, _, share = mode.partition("=")
+    with suppress(ValueError):
+        if mode in _ON or (name == "holdout" and 0 < float(share) < 1):
+            return None
+    return f"{SWITCH}={mode} is not understood. Set it to off, shadow or holdout=0.1."
 
 
 def _describe_switch() -> str:

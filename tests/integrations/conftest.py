@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tersely import Compressor
+from tersely_hook.store import Originals, originals_folder
 from tests.integrations.samples import HARBOUR, MUSEUM
 from tests.properties import ignore_clocks
 
@@ -30,3 +31,16 @@ def allowed(tmp_path: Path) -> Path:
     (folder / "link.md").symlink_to(tmp_path / "secret.md")
     (folder / "away").symlink_to(tmp_path)
     return folder
+
+
+@pytest.fixture
+def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Originals:
+    """The hook's originals, in a folder of this test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return Originals(originals_folder())
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The file of a ledger that does not exist yet."""
+    return tmp_path / "ledger.db"

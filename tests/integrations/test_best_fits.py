@@ -44,11 +44,6 @@ def make_chat(text: str) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
 def count_left_out(file: Path) -> int:
     ledger = Ledger(file)
     try:
@@ -121,9 +116,9 @@ def test_the_report_counts_them(file: Path, tmp_path: Path, capsys: pytest.Captu
     for text in (LARGE, LARGE, SMALL):
         compressor.compress(QUESTION, [text], budget=1000)
     sentence = "2 of these texts had no room for the part with the highest score."
-    assert main(["report", "--ledger", str(file)]) == 0
+    assert main(["report", "--ledger-file", str(file)]) == 0
     assert sentence in capsys.readouterr().out
     page = tmp_path / "report.html"
-    assert main(["report", "--ledger", str(file), "--json", "--html", str(page)]) == 0
+    assert main(["report", "--ledger-file", str(file), "--json", "--html", str(page)]) == 0
     assert json.loads(capsys.readouterr().out)["delivered"]["best_left_out"] == 2
     assert sentence in page.read_text(encoding="utf-8")

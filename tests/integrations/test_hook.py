@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import stat
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tersely_agents.memory.store import original_id
 from tersely_hook import store
 from tersely_hook.answers import MATCHER, Json
 from tersely_hook.daemon import make_reply
@@ -39,12 +34,6 @@ from tests.integrations.hook_inputs import (
 
 HEAD = re.compile(r"\[(?:shortened from )?\d+ tokens[^\]]*; id of the original: ([0-9a-f]{12})\]")
 RANDOM_INPUTS = 10_000
-
-
-@pytest.fixture
-def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Originals:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return Originals(store.originals_folder())
 
 
 @pytest.fixture
@@ -256,51 +245,6 @@ def test_an_original_that_cannot_be_kept_is_not_shortened(
 
     monkeypatch.setattr(Originals, "keep", fail)
     assert ask(shortener, make_input("Bash")) == {}
-
-
-def test_originals_are_private_and_limited(originals: Originals, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "MAX_BYTES", 1000)
-    texts = [f"{at:03d}" * 100 for at in range(9)]
-    for at, text in enumerate(texts):
-        originals.keep(original_id(text), text)
-        os.utime(originals.path / original_id(text), (time.time() - 100 + at,) * 2)
-    assert [originals.get(original_id(text)) is not None for text in texts] == [False] * 6 + [True] * 3
-    assert originals.measure() == (3, 900)
-    assert stat.S_IMODE(originals.path.stat().st_mode) == 0o700
-    assert stat.S_IMODE((originals.path / original_id(texts[-1])).stat().st_mode) == 0o600
-    old = originals.path / original_id(texts[-1])
-    os.utime(old, (time.time() - store.MAX_AGE_S - 10,) * 2)
-    Originals(originals.path).keep(original_id("new"), "new")
-    assert not old.exists()
-
-
-def test_an_original_is_written_once(originals: Originals) -> None:
-    key = original_id("text")
-    originals.keep(key, "text")
-    path = originals.path / key
-    first = path.stat().st_ino
-    os.utime(path, (100, 100))
-    originals.keep(key, "text")
-    assert path.stat().st_ino == first
-    assert path.stat().st_mtime > time.time() - 60
-    path.write_text("")  # lost in a crash of the system
-    originals.keep(key, "text")
-    assert originals.get(key) == "text"
-
-
-def test_the_command_prints_an_original(
-    originals: Originals, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    text = "caf\u00e9 \ud800\r\n\n"
-    originals.keep(original_id(text), text)
-    monkeypatch.setattr(sys, "argv", ["tersely_original", original_id(text)])
-    assert store.main() == 0
-    sys.stdout.flush()
-    assert capfdbinary.readouterr().out == text.encode("utf-8", "surrogatepass")
-    for arguments in ([], ["../../etc/passwd"], ["0" * 12], ["0" * 12, "1"]):
-        monkeypatch.setattr(sys, "argv", ["tersely_original", *arguments])
-        assert store.main() == 2
-    assert capfdbinary.readouterr().err.startswith(b"usage: tersely_original ID")
 
 
 def draw_value(draw: random.Random, depth: int = 0) -> Any:

@@ -54,6 +54,15 @@ def test_doctor_says_that_it_is_off(
     assert not state.exists()
 
 
+@pytest.mark.parametrize("value", ["nonsense", "holdout=7", "holdout=10%", "holdout=nan", "shadow=1"])
+def test_doctor_refuses_a_switch_that_is_not_understood(
+    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(SWITCH, value)
+    assert main(["hook", "doctor"]) == 3
+    assert f"{SWITCH}={value} is not understood" in capsys.readouterr().err
+
+
 def test_doctor_says_why_the_daemon_does_not_start(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -22,17 +22,11 @@ from tersely_ledger.report import make_report
 from tersely_ledger.show import describe_period, show_text
 from tersely_ledger.store import HELD_OUT, SHADOW, SHORTENED, record_safely
 from tersely_ledger.usage import UsageReader, read_usage
-from tests.integrations.samples import HARBOUR, KEY_ANSWER, MUSEUM
-from tests.integrations.samples import make_page as make_text
+from tests.integrations.samples import MUSEUM
 from tests.sdk.fakes import FakeScorer
 
 PRICES = Prices(input=2.0, output=10.0, cache_read=0.1, cache_write=1.25)
 TOOLS = {"search": (1, 1000, 300)}
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
 
 
 @pytest.fixture
@@ -236,13 +230,13 @@ def test_the_report_is_printed(
 ) -> None:
     fill(ledger, 0.5)
     prices = ["--price-input", "2", "--price-output", "10"]
-    assert main(["report", "--ledger", str(file), *prices]) == 0
+    assert main(["report", "--ledger-file", str(file), *prices]) == 0
     text = capsys.readouterr().out
     assert re.search(r"Net result: [45]\d\.\d % of the cost saved", text)
     assert "25 shortened conversations with 25 that were held out" in text
     assert re.search(r"search +25 +25,000 +7,500", text)
     page = tmp_path / "report.html"
-    assert main(["report", "--ledger", str(file), *prices, "--json", "--html", str(page)]) == 0
+    assert main(["report", "--ledger-file", str(file), *prices, "--json", "--html", str(page)]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["net"]["verdict"] == "saving"
     assert report["delivered"]["tokens_after"] == 25 * 300
@@ -275,7 +269,7 @@ def test_names_cannot_change_the_page(ledger: Ledger, file: Path) -> None:
         (["--price-input", "2"], 2, "both --price-input and --price-output"),
         (["--price-input", "-1", "--price-output", "1"], 2, "negative"),
         (["--model", "x"], 2, "It has: none"),
-        (["--ledger", "/nowhere/ledger.db"], 3, "There is no ledger at"),
+        (["--ledger-file", "/nowhere/ledger.db"], 3, "There is no ledger at"),
     ],
 )
 def test_bad_usage_is_explained(
@@ -286,7 +280,7 @@ def test_bad_usage_is_explained(
     message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["report", "--ledger", str(file), *arguments]) == code
+    assert main(["report", "--ledger-file", str(file), *arguments]) == code
     assert message in "".join(capsys.readouterr())
 
 
@@ -294,50 +288,6 @@ def test_a_report_of_one_model(ledger: Ledger, file: Path) -> None:
     ledger.record(make_entry(model="small"))
     ledger.record(make_entry(model="large"))
     assert make_report(file, None, "small")["requests"] == 1
-
-
-@pytest.mark.parametrize(
-    ("query", "options"), [("When is the museum free?", {"budget": 20}), (None, {"rate": 0.3})]
-)
-def test_a_shadow_returns_what_it_was_given(file: Path, query: str | None, options: dict[str, Any]) -> None:
-    plain = Compressor(FakeScorer())
-    shadow = RecordingCompressor(plain, file, shadow=True)
-    result = shadow.compress(query, [MUSEUM, HARBOUR], **options)
-    assert [document.text for document in result.documents] == [MUSEUM.strip(), HARBOUR.strip()]
-    expected = plain.compress(query, [MUSEUM, HARBOUR], **options)
-    recorded = RecordingCompressor(plain, file).compress(query, [MUSEUM, HARBOUR], **options)
-    assert recorded.text == expected.text
-    entries = Ledger(file).read()
-    assert [entry.arm for entry in entries] == [SHADOW, SHORTENED]
-    for entry in entries:
-        assert entry.tools == {"documents": (2, expected.tokens_before, expected.tokens_after)}
-
-
-def test_adapters_take_a_shadow(file: Path) -> None:
-    pytest.importorskip("langchain")
-    pytest.importorskip("llama_index.core")
-    from langchain_core.documents import Document
-    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-    from llama_index.core.schema import NodeWithScore, TextNode
-
-    from tersely_langchain import TerselyCompressor, TerselyContextEdit
-    from tersely_llamaindex import TerselyPostprocessor
-
-    shadow = RecordingCompressor(Compressor(FakeScorer()), file, shadow=True)
-    question = "When is the museum free?"
-    (document,) = TerselyCompressor(compressor=shadow, budget=20).compress_documents(
-        [Document(page_content=MUSEUM)], question
-    )
-    nodes = [NodeWithScore(node=TextNode(text=MUSEUM), score=1.0)]
-    (node,) = TerselyPostprocessor(compressor=shadow, budget=20).postprocess_nodes(nodes, query_str=question)
-    assert document.page_content == node.node.get_content() == MUSEUM.strip()
-    call = {"name": "search", "args": {}, "id": "c1"}
-    page = make_text("room", KEY_ANSWER)
-    result = ToolMessage(page, tool_call_id="c1")
-    messages = [HumanMessage(question), AIMessage("", tool_calls=[call]), result]
-    TerselyContextEdit(trigger=1, over=80, compressor=shadow, keep=0).apply(messages, count_tokens=len)
-    assert messages[2].content == page
-    assert [entry.arm for entry in Ledger(file).read()] == [SHADOW] * 3
 
 
 def test_a_ledger_that_is_gone_stops_no_compression(file: Path) -> None:

@@ -25,11 +25,6 @@ from tests.servers import serve_app, serve_command
 QUESTION = "When is the museum free?"
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
 @pytest.fixture(params=[False, True], ids=["plain", "shadow"])
 def server(request: pytest.FixtureRequest, file: Path) -> Iterator[tuple[str, bool]]:
     settings = ServerSettings(ledger=LedgerSettings(path=file, shadow=request.param))

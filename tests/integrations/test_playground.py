@@ -251,7 +251,7 @@ def test_everybody_can_read_the_report(browser: Any, screen: int, tmp_path: Path
                 )
             )
     prices = ("--price-input", "3", "--price-output", "15")
-    assert main(["report", "--ledger", str(file), *prices, "--html", str(page)]) == 0
+    assert main(["report", "--ledger-file", str(file), *prices, "--html", str(page)]) == 0
     browser.get(page.as_uri())
     assert "of the cost saved" in find(browser, "body")[0].text
     check_accessibility(browser, screen)

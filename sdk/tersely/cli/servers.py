@@ -101,7 +101,7 @@ def wrap(command: tuple[str, ...], **options: Any) -> int:
 
 
 @click.command()
-@option("--ledger FILE", "the file to read (default: ~/.local/state/tersely/ledger.db)")
+@option("--ledger-file FILE", "the file to read (default: ~/.local/state/tersely/ledger.db)")
 @option("--price-input P", "of a million tokens of the prompt", type=float)
 @option("--price-output P", "of a million tokens of the answer", type=float)
 @option("--price-cache-read X", "of a token from a cache, as a multiple of --price-input", type=float)
@@ -109,14 +109,14 @@ def wrap(command: tuple[str, ...], **options: Any) -> int:
 @option("--model NAME", "only requests of this model, because prices differ")
 @option("--html FILE", "write the report as a page", type=Path)
 @JSON
-def report(ledger: str | None, model: str | None, html: Path | None, **options: Any) -> int:
+def report(ledger_file: str | None, model: str | None, html: Path | None, **options: Any) -> int:
     """Show what was shortened, what it cost, and what that saved.
 
     The net result compares conversations with those that --holdout left alone.
     """
     module = importlib.import_module("tersely_ledger.report")
     prices = {name: options[f"price_{name}"] for name in ("input", "output", "cache_read", "cache_write")}
-    path = ledger or importlib.import_module("tersely_ledger").default_path()
+    path = ledger_file or importlib.import_module("tersely_ledger").default_path()
     made = module.make_report(path, module.Prices.read(**prices), model)
     if html is not None:
         html.write_text(importlib.import_module("tersely_ledger.page").make_page(made), encoding="utf-8")
