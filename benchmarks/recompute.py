@@ -1,6 +1,7 @@
 """`python -m benchmarks.recompute`: compute tables from their rows again, and compare them with the records.
 
-Nothing is measured, and no data is needed. Tables of times have no rows; they are named and not compared.
+Nothing is measured, and no data is needed. A record may have tables without rows, such as those of times:
+they are named and not compared.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def main(arguments: list[str] | None = None) -> int:
     verdicts: set[Verdict] = set()
     records: list[Path] = parser.parse_args(arguments).records
     for path in records:
-        if not path.is_file():
-            parser.error(f"{path} is no file: give a record's path, as benchmarks/baselines/quality.json")
+        if not path.is_file() or Record.read(path).benchmark not in PROGRAMS:
+            parser.error(f"{path} is no record with rows: give a path like benchmarks/baselines/quality.json")
     for path in records or list_records():
         for title, verdict in compare(path).items():
             print(f"{verdict:9} {path.stem}: {title}")

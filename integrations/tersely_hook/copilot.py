@@ -1,7 +1,7 @@
 """Read the input of GitHub Copilot's hook, which has names of its own for tools and results, and answer it.
 
-Copilot gives a hook what the model would read. By then it has put a result of more than 20 KB into a file, so
-only smaller ones can be shortened.
+Copilot gives a hook what the model would read. Before that, Copilot puts results of more than 20 KB
+into files, so the hook can shorten only smaller ones.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def rename(fields: Json) -> Json:
 
 
 def find_request(fields: Json) -> str:
-    """Return the user's last message in the events of a session; "" without such a message.
+    """Return the last request in the events of a session; "" without one.
 
-    A subagent's request, which the main agent wrote, is in the events of the main agent's session.
+    For a subagent, it is the main agent's message, in the events of the main agent's session.
     """
     agent = fields.get("agentId")
     session = fields.get("parentAgentId" if agent else "sessionId")

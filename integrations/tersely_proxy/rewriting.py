@@ -27,7 +27,7 @@ MAX_RECEIPTS = 1000
 
 
 class CompressionFailedError(TerselyError):
-    """The model failed on a text."""
+    """The model failed on a text, or ran out of time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Rewritten:
 
     @property
     def best_left_out(self) -> int:
-        """Number of the shortened texts that lost the part with the highest score."""
+        """Number of the shortened texts whose limit had no room for the part with the highest score."""
         return sum(change.best_fits is False for change in self.changes)
 
 
@@ -156,7 +156,7 @@ class Rewriter:
         """By how many characters the end of each string has moved after its changes so far."""
         for block in read(parsed):
             limit = self._limits.get(block.tool)
-            # A character is at most 4 bytes, and a token at least one, so short texts need not be counted.
+            # A character has at most four tokens, so short texts need not be counted.
             if limit is None or len(block.text) * 4 <= limit:
                 continue
             key = _make_key(block, limit, names_id)
@@ -204,7 +204,10 @@ class Rewriter:
 
 
 class _Strict:
-    """A compressor that raises if the model fails: the proxy shortens nothing by exact matches alone."""
+    """A compressor that raises if the model fails or its time is up.
+
+    The proxy shortens nothing by exact matches alone.
+    """
 
     def __init__(self, compressor: Compressor, metrics: Metrics) -> None:
         self._compressor, self._metrics = compressor, metrics

@@ -76,8 +76,9 @@ class Compressor:
     ) -> Compression:
         """Keep what the query needs or, without a query, what covers most of the documents.
 
-        With `budget` or `rate` the best units fill the limit. Otherwise every unit that reaches a threshold
-        is kept, so the size varies and the text can be empty. It is never longer than the input. See
+        With `budget` or `rate` the best units fill the limit; with `recall` too, those that reach its
+        threshold. Otherwise every unit that reaches a threshold is kept, so the size varies and the text can
+        be empty. It is never longer than the input. See
         docs/options-and-results.md for more about options, statuses and reasons.
 
         Args:
@@ -93,8 +94,8 @@ class Compressor:
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: where marks replace left-out text: "structure" (everywhere except between sentences of
-                running text), or "all" (also between those).
+            marks: where marks replace left-out text: "structure" (between kept units, except sentences of
+                running text; and in cut units), or "all" (wherever anything is missing).
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
                 exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.

@@ -187,7 +187,7 @@ def check_flag(value: object, name: str) -> bool:
 
 
 def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: str) -> list[Item]:
-    """Return `value` as a list. Raises InvalidInputError unless given a list of objects of this kind.
+    """Return `value` as a list. Raises InvalidInputError unless given an iterable of objects of this kind.
 
     The error message has `name`, and then `remedy`, a full sentence. A text is not a list of texts.
     """

@@ -27,7 +27,7 @@ PER_MESSAGE = 4
 PER_IMAGE = 1000
 """Tokens of a part that is not text. Images have between 85 and about 1,500."""
 
-_COUNTED = ("role", "content", "tool_calls", "tool_call_id", "name")
+_COUNTED_OTHERWISE = ("role", "content", "tool_calls", "tool_call_id", "name")
 
 Json = dict[str, Any]
 
@@ -161,7 +161,11 @@ def measure_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> 
         content = message.get("content")
         if isinstance(content, list):
             total += PER_IMAGE * sum(part["type"] != "text" for part in cast("list[Json]", content))
-        others = {key: value for key, value in message.items() if key not in _COUNTED and value is not None}
+        others = {
+            key: value
+            for key, value in message.items()
+            if key not in _COUNTED_OTHERWISE and value is not None
+        }
         total += count(json.dumps(others, ensure_ascii=False)) if others else 0
         for call in message.get("tool_calls") or ():
             total += PER_MESSAGE + count(json.dumps(call, ensure_ascii=False))
@@ -247,8 +251,8 @@ def compress_messages(
         timeout: seconds until the result is due, as in `Compressor.compress`.
 
     Raises:
-        InvalidInputError: an argument cannot be used, or the messages without the tool results exceed the
-            limit.
+        InvalidInputError: an argument cannot be used, or the messages exceed the limit even with every
+            long tool result left out.
     """
     before = _check_messages(messages)
     query = _find_last_question(before) if query is None else check_query(query)
@@ -277,8 +281,9 @@ def compress_messages(
     bare = tokens_before - sum(count(text) - least for text in texts)
     if bare > limit:
         raise InvalidInputError(
-            f"Only tool results become shorter; without them the messages take {bare} tokens, and the limit "
-            f"is {limit}. Raise it, or use tersely_agents.memory.AgentMemory, which forgets whole steps."
+            f"Only tool results become shorter; even with every long one left out, the messages take {bare} "
+            f"tokens, and the limit is {limit}. Raise it, or use tersely_agents.memory.AgentMemory, which "
+            "forgets whole steps."
         )
     room = max(1, limit - bare)
     while True:

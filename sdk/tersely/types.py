@@ -83,8 +83,9 @@ class Citation:
 class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
-    A mark stands wherever something is missing, except between two sentences of prose; with `marks="all"`
-    there too. In a list, the mark counts what was left out.
+    A mark stands between two kept units if anything between them is missing, except between two sentences of
+    prose, and where a cut unit lost pieces; with `marks="all"`, wherever anything is missing. In a list, it
+    counts what was left out.
     """
 
     text_start: int

@@ -152,12 +152,12 @@ def _find_candidates(
             unit = split.units[position]
             if not unit.is_content:
                 continue
-            own, is_member = unit.needs, unit.series is not None
+            own, in_series = unit.needs, unit.series is not None
             needs = set(own)
             for at in (position, *own):
                 needs |= _find_context(split, at, room)
             price, cost = unit.cost, unit.cost
-            if is_member:
+            if in_series:
                 # The heads of a record or a statement may have more tokens than the part itself.
                 price += _HEADS * sum(split.units[need].cost for need in own)
                 cost += MARK_TOKENS * cost_of_a_token  # a mark is likely beside it

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _TRIES = 8
-"""Largest number of measurements. One or two are usual."""
+"""Largest number of measurements before `_shrink`. One or two are usual."""
 _PRICED_TOKENS = 64
 """A longer unit is priced as if it had this many tokens, so that a table can compete."""
 _SLACK = 100
@@ -96,7 +96,7 @@ def fit(
         limit: the largest size that is allowed.
         measure: returns the true size of a selection; 0 for the empty one. A selection with
             more units may have a smaller size.
-        scale: first guess of the cost per measured token. A good guess saves measurements.
+        scale: first guess of how many units of cost a token of the text has. A good guess saves measurements.
     """
     low, high = 0.0, math.inf
     room = limit * scale

@@ -27,8 +27,8 @@ READ = 40_000
 """Largest number of code points of structure that the model reads in all documents together: about 10,000
 tokens."""
 READ_BESIDE = 1_000
-"""A smaller limit, for questions whose answer the exact matches have probably found. It replaces READ if some
-parts score _CERTAIN or more without the model, and their sizes add up to at most this many code points."""
+"""A smaller limit, for questions whose answer the exact matches have probably found: some parts score
+_CERTAIN or more without the model, and together these parts have at most this many code points."""
 _CERTAIN = 0.9
 """Lowest score of a part that, together with its heads, contains all words of the question."""
 
@@ -98,7 +98,7 @@ class Structure:
     """The parts of structure of a request, and how well they match the question.
 
     Attributes:
-        positions: (parts,) position of each part among all units.
+        positions: (parts,) position among all units of each part that is a member.
         matches: (parts,) how well each part matches, in [0, 1].
         is_read: (units,) whether the model should read each unit.
     """
@@ -200,7 +200,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
     if not weights.any():
         return np.zeros(len(parts))
     reached = np.maximum(held, _CONTEXT * above) @ weights
-    # If most words of a question occur nowhere, the few that do are not an answer.
+    # If most words of a question occur nowhere, the few that do count less.
     known = np.count_nonzero(weights) / len(terms)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
     scores = np.where(inside, _MATCH * share**2, 0.0)

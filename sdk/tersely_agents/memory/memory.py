@@ -39,7 +39,7 @@ class AgentMemory:
     Read from `transcript`; change with the methods. `summary_request` and `reset` are the parts of `prepare`,
     for callers that ask the model themselves.
 
-    Many members: one for each thing that a caller does with a chat, from `append` to `recall`.
+    Many members: a caller does many things with a chat, from `append` to `recall`.
 
     Args:
         first: the first prompt: system message, task, constraints, in OpenAI's format. System messages
@@ -144,8 +144,8 @@ class AgentMemory:
         model's summary.
 
         If the model is None, fails or says nothing, sentences quoted from the transcript take the
-        summary's place. The model is not asked when there is nothing to summarise. `tools` are sent along,
-        unused, because without them the prompt would begin differently.
+        summary's place. The model is not asked when there is nothing to summarise. The request for it has
+        `tools` too, so that it begins like the other requests and the prompt cache serves it.
 
         Raises OverlongError if no further summary is allowed, and InvalidInputError while tool calls are
         unanswered, or for anything but a model.
@@ -184,7 +184,7 @@ class AgentMemory:
             return self.journal.resetter.summary_request(self._transcript)
 
     def reset(self, summary: str | None = None) -> None:
-        """Replace the context by what stays, pins and `summary`, followed by the step that was held back.
+        """Replace the context by what stays, pins and `summary`; with `replay`, the held step follows.
 
         None quotes sentences of the transcript instead. A summary longer than `summary_tokens` is shortened.
         Raises InvalidInputError while tool calls are unanswered, and OverlongError if no further summary is
