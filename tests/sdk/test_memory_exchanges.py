@@ -1,4 +1,4 @@
-"""Questions and their answers: what notes without a model hold of them."""
+"""Questions and their answers: what notes without a model hold of them, and how recall finds them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tersely_agents.memory.notes import Quote, extract_notes, read_quotes
 from tersely_agents.memory.pins import PinBoard
 from tersely_agents.memory.sentences import cut_sentences
 from tersely_agents.memory.shortening import Shortener
-from tests.sdk.conversations import COMPRESSOR, SYSTEM, facts
+from tests.sdk.conversations import COMPRESSOR, SYSTEM, facts, result
 
 MODEL = Compressor(threads=1)
 FILLER = (
@@ -91,6 +91,15 @@ def test_notes_hold_whole_sentences(chat: tuple[AgentMemory, tuple[str, str, str
     assert all(line.endswith((".", "?", "…", ":")) for line in lines if line)
 
 
+@pytest.mark.parametrize("number", [3, 11, 20])
+def test_recall_finds_the_answer(chat: tuple[AgentMemory, tuple[str, str, str]], number: int) -> None:
+    memory, (asked, _, statement) = chat
+    found = memory.recall(fill_in(asked, number), budget=60)
+    assert fill_in(asked, number) in found.text
+    assert fill_in(statement, number) in found.text
+    assert found.tokens_after <= 60
+
+
 def test_oldest_exchanges_go_when_shares_are_too_small() -> None:
     quotes = [
         quote
@@ -137,3 +146,44 @@ def test_a_cut_sentence_has_a_mark(text: str, limit: int, short: str) -> None:
 def test_a_known_statement_with_a_german_date_is_not_noted() -> None:
     board = PinBoard().read("Die Versammlung ist am 3. April.")
     assert board.remove_known("Die Versammlung ist am 3. April. Danke.") == "Danke."
+
+
+def test_recall_finds_an_answer_in_a_second_sentence() -> None:
+    wording = ("Who keeps the key of gate {n}?", "Good question. It is Keeper{value}. " + FILLER, "")
+    memory = talk(wording, 20)
+    found = memory.recall("Who has the key of gate 3?", budget=50)
+    assert fill_in("It is Keeper{value}.", 3) in found.text
+
+
+def test_recall_finds_the_answer_in_a_tool_result() -> None:
+    memory = AgentMemory([SYSTEM], limit=2000, compressor=MODEL)
+    for number in range(20):
+        asked = f"What is the code of box {number}?"
+        page = f"{FILLER} The code is {1000 + 7 * number}. {FILLER}"
+        function = {"name": "look_up", "arguments": "{}"}
+        action = {"id": f"c{number}", "type": "function", "function": function}
+        memory.append({"role": "user", "content": asked})
+        memory.append({"role": "assistant", "content": None, "tool_calls": [action]}, result(number, page))
+        memory.append({"role": "assistant", "content": "I have looked it up."})
+        memory.prepare(None)
+    found = memory.recall("What is the code of box 3?", budget=60)
+    assert "The code is 1021." in found.text
+
+
+def test_recall_keeps_what_a_question_says_besides() -> None:
+    memory = AgentMemory([SYSTEM], limit=600, compressor=MODEL)
+    said = "I live in the yellow house by the mill. Which bus goes to the mill?"
+    memory.append({"role": "user", "content": said}, {"role": "assistant", "content": FILLER})
+    for number in range(8):
+        memory.append(*exchange(number, WORDINGS[0]))
+        memory.prepare(None)
+    assert "yellow house" in memory.recall("Where do I live?", budget=30).text
+
+
+def test_recall_finds_a_question_without_an_answer() -> None:
+    memory = AgentMemory([SYSTEM], limit=600, compressor=MODEL)
+    memory.append({"role": "user", "content": "Has the red boat arrived yet?"})
+    for number in range(8):
+        memory.append(*exchange(number, WORDINGS[0]))
+        memory.prepare(None)
+    assert "red boat" in memory.recall("Has the red boat arrived?", budget=30).text
