@@ -14,8 +14,9 @@ from tersely.inputs import check_compressor, check_members, check_text, is_list_
 from tersely.messages import Json, check_message, get_text, measure_tokens
 from tersely.score.bm25 import BM25
 from tersely.tokens import ApproximateCounter
-from tersely.types import Compression, Document
+from tersely.types import Compression
 from tersely_agents.chat.protocol import Message, remove_thoughts
+from tersely_agents.memory.recall import Turn, list_documents
 from tersely_agents.memory.reset import OPENED_SHARE, Resetter
 from tersely_agents.memory.settings import MemorySettings
 from tersely_agents.memory.shortening import ContextMessage, Originals, Shortener, find_references, recognise
@@ -159,15 +160,17 @@ class Journal:
     def recall(self, transcript: Transcript, query: str, budget: int | None) -> Compression:
         """Return the sentences that answer the query in all that left the context."""
         shown = transcript.segment.shown
-        texts: dict[str, None] = {}
+        turns: list[Turn] = []
         for message in (*transcript.past, *shown):
             text = get_text(message)
             found = [self.original(transcript, key) for key in find_references(text)]
             originals = [original for original in found if original is not None]
-            texts |= dict.fromkeys(originals or ([] if message in shown else [text]))
-        documents = [Document(text) for text in texts if text.strip()]
+            turns.append((message["role"], originals or ([] if message in shown else [text])))
+        documents = list_documents(turns)
         if len(documents) > _MOST_READ and check_text(query, "The query"):
-            scores = BM25([document.text for document in documents]).scores(query)
+            scores = BM25([f"{document.title or ''}\n{document.text}" for document in documents]).scores(
+                query
+            )
             best = sorted(sorted(range(len(documents)), key=lambda at: -scores[at])[:_MOST_READ])
             documents = [documents[at] for at in best]
         compressor = self.resetter.shortener.compressor

@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tersely.messages import Json, get_text
-from tersely.split.sentences import split_units
+from tersely.types import Compression, Span
 from tersely_agents.memory.cues import ACKNOWLEDGEMENT
-from tersely_agents.memory.shortening import Shortener, cut_sentences, remove_head
+from tersely_agents.memory.sentences import cut_sentences, find_questions, find_sentences
+from tersely_agents.memory.shortening import Shortener, remove_head
 from tersely_agents.prompts import escape_tag, load_prompt
 
 EARLIER_NOTES = "Earlier notes:"
@@ -31,6 +32,8 @@ _EXCHANGE_SHARE = 0.7
 """Largest share of the notes for questions and answers, if there are calls or results too."""
 _QUESTION_SHARE = 0.35
 """Largest share of an exchange for its question."""
+_SOURCE_TOKENS = 4
+"""Tokens reserved for the line that names the user."""
 _EMPTY = re.compile(r"(?:[\W\d_]|…)*")
 _NAME_CHARACTERS = 60
 """Most characters of a tool's name."""
@@ -137,44 +140,112 @@ def _find_exchanges(quotes: Sequence[Quote]) -> list[tuple[int, ...]]:
 def _shorten_exchanges(
     shortener: Shortener, quotes: Sequence[Quote], exchanges: Sequence[tuple[int, ...]], limit: int
 ) -> dict[int, Quote]:
-    """Shorten questions and answers to equal shares of the limit. If the shares would be too small to say
-    anything, leave out the oldest exchanges."""
-    count = shortener.count
+    """Shorten questions and answers to equal shares of the limit. A share is never smaller than the question
+    and the sentence that answers it. If there is no room for these, leave out the oldest exchanges."""
+    least = _list_least(shortener, quotes, exchanges, limit)
+    whole = {exchange: [quotes[place] for place in exchange] for exchange in least}
+    needed = {exchange: _measure(shortener, shown) for exchange, shown in least.items()}
+    sizes = {exchange: _measure(shortener, shown) for exchange, shown in whole.items()}
+    left, spare = limit, limit - sum(needed.values())
     kept: dict[int, Quote] = {}
-    left = limit
-    newest = exchanges[max(0, len(exchanges) - limit // _LEAST_EXCHANGE) :]
-    sizes = {e: count(render_quotes([quotes[place] for place in e])) for e in newest}
     # Take short exchanges first: the others share what these do not use.
-    for number, exchange in enumerate(sorted(newest, key=sizes.__getitem__)):
-        share = left // (len(newest) - number)
-        shown = [quotes[place] for place in exchange]
+    for number, exchange in enumerate(sorted(least, key=sizes.__getitem__)):
+        own = needed[exchange]
+        share = max(own, min(own + spare, left // (len(least) - number)))
+        shown = whole[exchange]
         if sizes[exchange] > share:
-            question = _shorten_question(
-                shortener, shown[0].text, int(share * _QUESTION_SHARE) if shown[1:] else share - 4
-            )
-            around = count(render_quotes([Quote(quote.source, question) for quote in shown]))
-            answers = [
-                quote._replace(text=_shorten_answer(shortener, quote.text, share - around, shown[0].text))
-                for quote in shown[1:]
-            ]
-            shown = [shown[0]._replace(text=question), *answers]
-        left -= count(render_quotes(shown)) + 1
+            shown = _shorten_exchange(shortener, shown, least[exchange], share)
+        used = _measure(shortener, shown)
+        left -= used
+        spare -= used - own
         kept |= zip(exchange, shown, strict=True)
     return kept
+
+
+def _list_least(
+    shortener: Shortener, quotes: Sequence[Quote], exchanges: Sequence[tuple[int, ...]], limit: int
+) -> dict[tuple[int, ...], list[Quote]]:
+    """Return the newest exchanges that fit, each with its question and the sentence that answers it."""
+    newest = exchanges[max(0, len(exchanges) - limit // _LEAST_EXCHANGE) :]
+    most = limit // min(2, len(newest)) if newest else 0  # no exchange takes the room of all others
+    least: dict[tuple[int, ...], list[Quote]] = {}
+    left = limit
+    for exchange in reversed(newest):
+        asked, *answers = (quotes[place] for place in exchange)
+        room = _share_of_question(most, answers)
+        shown = [asked._replace(text=cut_sentences(_find_request(asked.text), room, shortener.count))]
+        for answer in answers:
+            best = _find_best_sentence(shortener, answer.text, asked.text)
+            text = shortener.fit(best, _room_of_answer(shortener, shown, most), asked.text)
+            shown.append(answer._replace(text=text))
+        left -= _measure(shortener, shown)
+        if left < 0:
+            break
+        least[exchange] = shown
+    return least
+
+
+def _shorten_exchange(
+    shortener: Shortener, whole: Sequence[Quote], least: Sequence[Quote], limit: int
+) -> list[Quote]:
+    """Add to the `least` parts of an exchange what else fits."""
+    asked, *answers = whole
+    room = max(_share_of_question(limit, answers), shortener.count(least[0].text))
+    shown = [asked._replace(text=_shorten_question(shortener, asked.text, room))]
+    for answer, best in zip(answers, least[1:], strict=True):
+        text = _shorten_answer(shortener, answer.text, _room_of_answer(shortener, shown, limit), asked.text)
+        shown.append(answer._replace(text=text) if text else best)
+    return shown
+
+
+def _measure(shortener: Shortener, quotes: Sequence[Quote]) -> int:
+    """Return the tokens of quotes and of the line break after them."""
+    return shortener.count(render_quotes(quotes)) + 1
+
+
+def _share_of_question(limit: int, answers: Sequence[Quote]) -> int:
+    return int(limit * _QUESTION_SHARE) if answers else max(1, limit - _SOURCE_TOKENS)
+
+
+def _room_of_answer(shortener: Shortener, before: Sequence[Quote], limit: int) -> int:
+    """Return the tokens that are left for an answer after the quotes before it."""
+    source = shortener.count(f"{_ASSISTANT}\n> ") + 1
+    return max(1, limit - _measure(shortener, before) - source)
+
+
+def _find_request(text: str) -> str:
+    """Return the last question of a message, or its first sentence."""
+    start, end = (find_questions(text)[-1:] or find_sentences(text)[:1] or [(0, len(text))])[0]
+    return text[start:end].strip()
 
 
 def _shorten_question(shortener: Shortener, text: str, limit: int) -> str:
     """Return the last question of a message, or its beginning, in at most `limit` tokens."""
     if shortener.count(text) <= limit:
         return text
-    asked = [text[u.start : u.end].strip() for u in split_units(text)]
-    asked = [sentence for sentence in asked if sentence.endswith(("?", "？"))]
-    return cut_sentences(asked[-1] if asked else text, limit, shortener.count)
+    return cut_sentences(_find_request(text) if find_questions(text) else text, limit, shortener.count)
+
+
+def _find_best_sentence(shortener: Shortener, text: str, question: str) -> str:
+    """Return the sentence of an answer that its question needs most."""
+    sentences = find_sentences(text)
+    if len(sentences) < 2:
+        return text
+    result = shortener.compressor.compress(question, [text], budget=1)  # a budget, so that all are scored
+    place = _find_best(result).start
+    return next((text[start:end].strip() for start, end in sentences if start <= place < end), text)
+
+
+def _find_best(result: Compression) -> Span:
+    return max((*result.kept, *result.dropped), key=lambda span: span.score)
 
 
 def _shorten_answer(shortener: Shortener, text: str, limit: int, question: str) -> str:
-    """Return the sentences of an answer that its question needs most."""
-    lines = shortener.fit(text, max(1, limit), question).splitlines()
+    """Return the sentences of an answer that its question needs most; "" if the best is not among them."""
+    if shortener.count(text) <= limit:
+        return text
+    result = shortener.compressor.compress(question, [text], budget=limit)
+    lines = result.text.splitlines() if _find_best(result) in result.kept else []
     return "\n".join(line for line in lines if not _EMPTY.fullmatch(line))
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast, get_args
 
-from tersely.split.sentences import split_units
 from tersely_agents.memory.cues import (
     CONCEPT_VALUES,
     CUES,
@@ -28,9 +27,9 @@ from tersely_agents.memory.cues import (
     UPDATE,
     Kind,
 )
+from tersely_agents.memory.sentences import find_sentences
 from tersely_agents.memory.values import (
     COMMON,
-    MONTH,
     WORD,
     Value,
     find_topic,
@@ -60,10 +59,6 @@ _HEADINGS: dict[Kind, str] = {
     "fact": "Facts",
     "identifier": "Identifiers",
 }
-
-_ORDINAL = re.compile(r"(?<![\w.,/-])\d{1,2}\.\s*\Z")
-_STARTS_WITH_MONTH = re.compile(rf"\s*{MONTH}\b", re.IGNORECASE)
-"""A German date that was taken for the end of a sentence, as in "am 19. Juni"."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +129,7 @@ class PinBoard:
     def remove_known(self, text: str) -> str:
         """Return the text without the sentences that are pinned or that name a replaced value."""
         stated = {pin.text for pin in self.pins}
-        units = [text[u.start : u.end].strip() for u in split_units(text)]
+        units = [text[start:end].strip() for start, end in find_sentences(text)]
         kept = [unit for unit in units if _read_label(unit)[1] not in stated and not self.is_stale(unit)]
         return text if len(kept) == len(units) else " ".join(kept)
 
@@ -227,12 +222,8 @@ def _split_sentences(text: str) -> Iterable[str]:
 
 
 def _cut_sentences(text: str) -> Iterable[str]:
-    begin = 0
-    for unit in split_units(text):
-        if _ORDINAL.search(text[begin : unit.end]) and _STARTS_WITH_MONTH.match(text, unit.end):
-            continue
-        sentence = text[begin : unit.end].strip().strip("*_ ")
-        begin = unit.end
+    for start, end in find_sentences(text):
+        sentence = text[start:end].strip().strip("*_ ")
         if 3 < len(sentence) <= _LONGEST and not sentence.endswith(("?", "？")):
             yield sentence
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
@@ -12,8 +11,8 @@ from typing import Any, NamedTuple, cast
 
 from tersely.compressor import Compressor
 from tersely.messages import Json, get_text, measure_tokens, with_text
-from tersely.split.sentences import split_units
 from tersely.types import Compression
+from tersely_agents.memory.sentences import cut_sentences
 from tersely_agents.memory.store import original_id
 
 REFERENCE_TOKENS = 40
@@ -282,15 +281,6 @@ class Shortener:
 def join_texts(texts: Iterable[str]) -> str:
     """Join the texts of one message, in the form in which their original is kept."""
     return "\n\n".join(filter(None, texts))
-
-
-def cut_sentences(text: str, limit: int, count: Callable[[str], int]) -> str:
-    """Return the sentences from the beginning that fit; the beginning of the first if it does not fit."""
-    ends = [unit.end for unit in split_units(text)] or [len(text)]
-    fitting = bisect_right(ends, limit, key=lambda end: count(text[:end]))
-    if fitting:
-        return text[: ends[fitting - 1]]
-    return text[: bisect_right(range(1, ends[0] + 1), limit, key=lambda end: count(text[:end]))]
 
 
 def _choose_lengths(costs: Sequence[int], limit: int) -> list[int]:
