@@ -132,9 +132,9 @@ def _describe_command(program: str, arguments: Sequence[str]) -> str:
     """Return the command line, without the paths of this machine."""
     words: list[str] = []
     for word in arguments:
-        if words and words[-1] in ("--data", "--base", "--out", "--python"):
+        if words and words[-1] in ("--data", "--base", "--summarizer", "--out", "--python"):
             option = words.pop()
-            words += [option, option[2:].upper()] if option in ("--data", "--base") else []
+            words += [option, option[2:].upper()] if option not in ("--out", "--python") else []
         elif word != "--record":
             words.append(word)
     return " ".join([program, shlex.join(words)]).strip()
