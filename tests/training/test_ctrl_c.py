@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,8 @@ def test_interrupted_training_keeps_its_last_checkpoint(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell ignores the signal in what it runs in the background, and children inherit that.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 240
     while not history.exists() or history.read_text().count("\n") < 2 * CHECKPOINT_EVERY:
