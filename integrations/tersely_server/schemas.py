@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model
 
 from tersely import Citation, CompressedDocument, CompressionOptions, Span
+from tersely.messages import ROLES
 from tersely.options import OPTION_FIELDS
 from tersely.types import Mark
 
@@ -22,6 +23,11 @@ _BOUNDS: dict[str, dict[str, Any]] = {
     "max_docs": _COUNT,
     "min_tokens": _COUNT,
     "timeout": {"exclusiveMinimum": 0, "maximum": threading.TIMEOUT_MAX},
+}
+_MESSAGE: dict[str, Any] = {
+    "type": "object",
+    "required": ["role"],
+    "properties": {"role": {"enum": list(ROLES)}},
 }
 # The class \s of JSON Schema lacks some of what Python takes for white space.
 _NOT_BLANK: dict[str, Any] = {"pattern": r"[^\s\x1c-\x1f\x85]"}
@@ -118,7 +124,8 @@ class MessagesRequest(_Request):
     model_config = ConfigDict(json_schema_extra=_ONE_LIMIT)
 
     messages: list[dict[str, Any]] = Field(
-        description="a valid chat in OpenAI's format, with a question of the user unless there is a limit"
+        description="a valid chat in OpenAI's format, with a question of the user unless there is a limit",
+        json_schema_extra={"items": _MESSAGE},
     )
     query: str | None = Field(
         None,
