@@ -78,8 +78,8 @@ class Compressor:
 
         With `budget` or `rate` the best units fill the limit; with `recall` too, those that reach its
         threshold. Otherwise every unit that reaches a threshold is kept, so the size varies and the text can
-        be empty. It is never longer than the input. See
-        docs/options-and-results.md for more about options, statuses and reasons.
+        be empty. It is never longer than the input. See docs/options-and-results.md for more about options,
+        statuses and reasons.
 
         Args:
             query: the question that the context should answer. None needs `budget`, `rate` or `level`, and
