@@ -5,12 +5,24 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
 Line: TypeAlias = dict[str, Any]
 """What was measured of one question or case, as JSON."""
 Lines: TypeAlias = Sequence[Line]
+
+
+def group_lines(lines: Lines, *names: str) -> dict[Any, list[Line]]:
+    """Return the lines that agree in `names`, in their order.
+
+    The key is the value of the one name, or the tuple of the values of several.
+    """
+    groups: dict[Any, list[Line]] = {}
+    for line in lines:
+        groups.setdefault(itemgetter(*names)(line), []).append(line)
+    return groups
 
 
 def find_rows(record: Path) -> Path:

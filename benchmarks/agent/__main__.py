@@ -21,7 +21,7 @@ from statistics import fmean
 
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.episodes import count_turns, make_index
 from benchmarks.shared.statistics import Estimate, estimate_share
 from benchmarks.shared.tasks import Example, load_findable
@@ -165,9 +165,7 @@ def make_line(system: str, example: Example, state: EpisodeState) -> Line:
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return the table, from the lines of all episodes."""
-    systems: dict[str, list[Line]] = {}
-    for line in lines:
-        systems.setdefault(line["system"], []).append(line)
+    systems = group_lines(lines, "system")
     rows = tuple(_make_row(system, own) for system, own in systems.items())
     return [Table("Tasks", COLUMNS, rows)]
 

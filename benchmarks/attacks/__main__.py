@@ -28,7 +28,7 @@ from benchmarks.quality.controls import (
 )
 from benchmarks.quality.runner import list_spans
 from benchmarks.quality.slim import PACKAGE, SLIM, compress_to, count_rendered
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.tasks import KeptSpan
 from benchmarks.table import Column, Row, Table
 from tersely import Compressor
@@ -77,9 +77,7 @@ def measure(options: Options) -> Measured:
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return a table of the attacks in running text, and one of the structures that echo the question."""
-    groups: dict[tuple[str, str], list[Line]] = {}
-    for line in lines:
-        groups.setdefault((line["system"], line["attack"]), []).append(line)
+    groups = group_lines(lines, "system", "attack")
     rows = [make_row(system, kind, own) for (system, kind), own in groups.items()]
     attacks, structures = (tuple(r for r in rows if r["attack"] in kinds) for kinds in (ATTACKS, STRUCTURES))
     return [

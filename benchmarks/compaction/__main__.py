@@ -15,7 +15,7 @@ from benchmarks.command import Measured, make_parser, run, track
 from benchmarks.compaction.compacting import Compact, make_ways
 from benchmarks.compaction.conversations import Conversation, read_conversations
 from benchmarks.compaction.kit import DISTRIBUTION, ROUNDS, kit_version, measure_kit
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import estimate_share
 from benchmarks.table import Column, Row, Table
 from tersely.messages import Json, get_text
@@ -75,9 +75,7 @@ def measure_own(
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return the table, from the lines of all sessions."""
-    groups: dict[tuple[str, str, float], list[Line]] = {}
-    for line in lines:
-        groups.setdefault((line["sessions"], line["system"], line["budget"]), []).append(line)
+    groups = group_lines(lines, "sessions", "system", "budget")
     rows = [
         {"sessions": sessions, "system": system, "budget": budget, **_sum_up(own)}
         for (sessions, system, budget), own in groups.items()

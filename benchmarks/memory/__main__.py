@@ -19,7 +19,7 @@ from benchmarks.command import Measured, make_parser, run, track
 from benchmarks.memory.memories import DropOldest, Everything, MaskObservations, Memory, Tersely
 from benchmarks.memory.replay import replay, sum_prices
 from benchmarks.memory.transcripts import Transcript, read_transcripts
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import Floats, bootstrap, bootstrap_difference
 from benchmarks.shared.tasks.rows import find_data_folder
 from benchmarks.table import Column, Row, Table
@@ -118,9 +118,7 @@ def replay_set(
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
     """Return the tables, from the lines of all replays."""
-    sets: dict[str, dict[str, list[Line]]] = {}
-    for line in lines:
-        sets.setdefault(line["set"], {}).setdefault(line["memory"], []).append(line)
+    sets = {key: group_lines(own, "memory") for key, own in group_lines(lines, "set").items()}
     replayed: list[Row] = []
     rows: list[Row] = []
     for title, memories in sets.items():

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.quality.controls import OURS, WORDS, BM25Scorer, CachedScorer, HeadScorer, load_selector
 from benchmarks.quality.runner import list_spans
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import bootstrap_mean, estimate_share
 from benchmarks.shared.tasks import load
 from benchmarks.shared.tasks.rows import Row as Question
@@ -82,9 +82,7 @@ def measure(options: Options) -> Measured:
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
     """Return the table, from the lines of all questions and the published numbers."""
-    groups: dict[tuple[str, float], dict[str, list[Line]]] = {}
-    for line in lines:
-        groups.setdefault((line["setting"], line["rate"]), {}).setdefault(line["system"], []).append(line)
+    groups = {key: group_lines(own, "system") for key, own in group_lines(lines, "setting", "rate").items()}
     rows: list[Row] = []
     for setting, published in PUBLISHED.items():
         for rate, counts in published.items():

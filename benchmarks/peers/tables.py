@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.peers.catalogue import BY_NAME
 from benchmarks.peers.process import Count, Output
 from benchmarks.quality.controls import OURS
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import Estimate, bootstrap_mean_difference
 from benchmarks.shared.tasks import TASKS, Example
 from benchmarks.table import Column, Row, Table, Values
@@ -102,9 +102,7 @@ def make_lines(
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
     """Return the tables of what is kept and of the readers, if there are any."""
-    groups: dict[Key, list[Line]] = {}
-    for line in lines:
-        groups.setdefault((line["system"], line["task"], line["budget"]), []).append(line)
+    groups = group_lines(lines, "system", "task", "budget")
     tasks = list(dict.fromkeys(task for _, task, _ in groups))
     kept = [_describe_kept(key, groups, seed) for key in sorted(groups, key=lambda key: tasks.index(key[1]))]
     readers = dict.fromkeys(name for line in lines for name in line["f1"])

@@ -21,7 +21,7 @@ from benchmarks.quality.runner import (
     run_task,
 )
 from benchmarks.quality.slim import require_slim
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
 from benchmarks.shared.tasks import TASKS, Example
 from benchmarks.table import Column, Row, Table
@@ -97,9 +97,7 @@ def _load(name: str, options: Options) -> list[Example]:
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
     """Return all tables, from the lines of all tasks."""
-    tasks: dict[str, list[Line]] = {}
-    for line in lines:
-        tasks.setdefault(line["task"], []).append(line)
+    tasks = group_lines(lines, "task")
     rows = {name: read_rows(own) for name, own in tasks.items()}
     leads = [row for name in rows for row in _compare(TASKS[name].title, rows[name], seed)]
     printed = tuple(TASKS[name].title for name in rows if TASKS[name].language in (None, "en"))

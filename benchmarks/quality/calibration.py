@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.quality.controls import CachedScorer, load_selector
 from benchmarks.quality.runner import list_spans
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import Estimate
 from benchmarks.shared.tasks import Example, load, score_kept
 from benchmarks.table import Column, Row, Table
@@ -114,9 +114,7 @@ def measure(options: Options) -> Measured:
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return the table, from the lines of all questions."""
-    parts: dict[str, list[Line]] = {}
-    for line in lines:
-        parts.setdefault(line["part"], []).append(line)
+    parts = group_lines(lines, "part")
     rows = [_cover(title, own, recall) for title, own in parts.items() for recall in RECALLS]
     table = [*mix([row for row in rows if row.represented]), *(row.to_row() for row in rows)]
     return [Table("What is kept", COLUMNS, tuple(table), across="promised")]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.real_results.questions import SETS, Question, load
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import estimate_share
 from benchmarks.table import Column, Row, Table
 from benchmarks.tool_results.methods import MASKING, Shorten, make_methods
@@ -88,9 +88,7 @@ def judge(method: str, shorten: Shorten, questions: Sequence[Question], budget: 
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return the tables, from a line for each question, method and budget."""
-    groups: dict[tuple[int, str], list[Line]] = {}
-    for line in lines:
-        groups.setdefault((line["budget"], line["method"]), []).append(line)
+    groups = group_lines(lines, "budget", "method")
     together = tuple(
         {
             "budget": budget,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.retrieval.bank import BANK, time_bank
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.minilm import embed_cached, load_minilm
 from benchmarks.shared.passages import find_ranks, join_title
 from benchmarks.shared.tasks import Example, load
@@ -120,9 +120,7 @@ def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> tuple[R
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return the table of the ranks, from a line for each question."""
-    sets: dict[str, list[Line]] = {}
-    for line in lines:
-        sets.setdefault(line["set"], []).append(line)
+    sets = group_lines(lines, "set")
     rows: list[Row] = []
     for name, own in sets.items():
         for system in own[0]["ranks"]:

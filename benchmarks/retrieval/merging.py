@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.command import Measured, Options, make_parser, run
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.minilm import load_minilm
 from benchmarks.table import Column, Row, Table
 from tersely.embedding import SentenceEmbedder
@@ -72,9 +72,7 @@ def _measure_embedder(name: str, embed: Embed, triples: Sequence[Triple]) -> Ite
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return the table, from the similarities of all triples."""
-    groups: dict[str, list[Line]] = {}
-    for line in lines:
-        groups.setdefault(line["embeddings"], []).append(line)
+    groups = group_lines(lines, "embeddings")
     rows = [
         {"embeddings": name, **row}
         for name, own in groups.items()

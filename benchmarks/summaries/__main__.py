@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.environment import name_model
 from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
 from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_mean_difference
@@ -192,9 +192,7 @@ class Bench:
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
     """Return the table, from the lines of all summaries."""
-    tasks: dict[str, list[Line]] = {}
-    for line in lines:
-        tasks.setdefault(line["task"], []).append(line)
+    tasks = group_lines(lines, "task")
     rows = [row for task, own in tasks.items() for row in _make_rows(task, own, seed)]
     return [Table("Summaries", COLUMNS, tuple(rows))]
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.command import Measured, Options, make_parser, run
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import estimate_share
 from benchmarks.table import Column, Row, Table
 from benchmarks.tool_results.kinds import KINDS, Case, make_case
@@ -91,9 +91,7 @@ def measure_method(
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return the table of all kinds and that of their sums, from a line for each case of each method."""
-    groups: dict[tuple[str, str, str], list[Line]] = {}
-    for line in lines:
-        groups.setdefault((line["rate"], line["kind"], line["method"]), []).append(line)
+    groups = group_lines(lines, "rate", "kind", "method")
     rows = [
         {"rate": rate, "kind": kind, "method": method, **_summarise(own)}
         for (rate, kind, method), own in groups.items()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.quality.controls import HeadScorer
-from benchmarks.rows import Line, Lines
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import bootstrap_mean, bootstrap_mean_difference
 from benchmarks.shared.tasks.rows import find_data_folder
 from benchmarks.table import Column, Row, Table
@@ -81,9 +81,7 @@ def measure_set(
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
     """Return the table, from the lines of all cases."""
-    sets: dict[tuple[str, float], dict[str, list[Line]]] = {}
-    for line in lines:
-        sets.setdefault((line["set"], line["rate"]), {}).setdefault(line["method"], []).append(line)
+    sets = {key: group_lines(own, "method") for key, own in group_lines(lines, "set", "rate").items()}
     rows = [
         {"set": name, "rate": rate, **row}
         for (name, rate), methods in sets.items()

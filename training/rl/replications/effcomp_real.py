@@ -20,8 +20,8 @@ from transformers import AutoModel, AutoTokenizer
 
 from benchmarks.shared.readers import Prompt
 from benchmarks.shared.tasks.rows import find_data_folder
-from training.rl.replications.claim import Claim, Metrics, Prediction
-from training.rl.replications.effcomp import compare_retention, make_config, score_questions
+from training.rl.replications.claim import Metrics
+from training.rl.replications.effcomp import RQ4, compare_retention, make_config, score_questions
 from training.run import Run
 from training.selector.bandit import Phase2Config
 from training.selector.phase2 import train_phase2
@@ -124,29 +124,19 @@ def _make_config(seed: int, encoder: Path) -> SelectorConfig:
 
 def _run(arm: str, seed: int, folder: Path) -> Metrics:
     questions = read_groups(find_data_folder(None), seed)
-    phases = dict(
-        zip(("Phase I", "Phase I and II"), _train_once(seed, folder.parent, questions), strict=True)
-    )
+    phases = dict(zip(RQ4.arms, _train_once(seed, folder.parent, questions), strict=True))
     test = questions[TRAIN + VALIDATION :][:TEST]
     return compare_retention(arm, {name: score_questions(test, phase) for name, phase in phases.items()})
 
 
-RQ4_REAL = Claim(
+RQ4_REAL = replace(
+    RQ4,
     name="effcomp-rq4-real",
-    paper="Phase I keeps 75.77 % of HotpotQA's supporting facts, Phase II raises that to 91.09 % (EFFCOMP,"
-    " RQ4).",
     setup=f"Questions of HotpotQA and 2WikiMultihopQA with {DOCUMENTS} of their paragraphs, in other parts"
     f" for each seed: {TRAIN} for Phase I with string-match labels, {_PHASE2.questions} of them for three"
     f" epochs of Phase II, {TEST} others to measure. The encoder is the lowest {LAYERS} layers of MiniLM. The"
     " reader is symbolic: it is right if all supporting sentences are kept. So this is about what Phase II"
     " can teach an encoder, and not about what a language model needs. The lines are those of effcomp-rq4.",
-    arms=("Phase I", "Phase I and II"),
-    seeds=10,
-    predictions=(
-        Prediction("retention", "Phase I and II", "Phase I", margin=0.1),
-        Prediction("retention_at_rate_of_phase1", "Phase I and II", "Phase I", margin=0.05),
-        Prediction("retention_at_rate_of_phase2", "Phase I and II", "Phase I", margin=0.05),
-    ),
-    initial="initial_success",
     run=_run,
+    remarks="",
 )
