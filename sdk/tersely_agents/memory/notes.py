@@ -213,9 +213,16 @@ def _room_of_answer(shortener: Shortener, before: Sequence[Quote], limit: int) -
     return max(1, limit - _measure(shortener, before) - source)
 
 
+def _find_question(text: str) -> str:
+    """Return the last question of a message; "" if it asks nothing."""
+    return "".join(text[start:end].strip() for start, end in find_questions(text)[-1:])
+
+
 def _find_request(text: str) -> str:
     """Return the last question of a message, or its first sentence."""
-    start, end = (find_questions(text)[-1:] or find_sentences(text)[:1] or [(0, len(text))])[0]
+    if question := _find_question(text):
+        return question
+    start, end = (find_sentences(text) or [(0, len(text))])[0]
     return text[start:end].strip()
 
 
@@ -223,7 +230,7 @@ def _shorten_question(shortener: Shortener, text: str, limit: int) -> str:
     """Return the last question of a message, or its beginning, in at most `limit` tokens."""
     if shortener.count(text) <= limit:
         return text
-    return cut_sentences(_find_request(text) if find_questions(text) else text, limit, shortener.count)
+    return cut_sentences(_find_question(text) or text, limit, shortener.count)
 
 
 def _find_best_sentence(shortener: Shortener, text: str, question: str) -> str:
