@@ -204,3 +204,11 @@ def test_a_constrained_agent_sends_a_grammar_of_its_tools(folder: Path) -> None:
     free = make_agent(folder, GOOD, tagged(FINISH, FOUND))
     free.run(QUESTION)
     assert [options for _, options in requests_of(free)] == [{}, {}]
+
+
+def test_in_its_last_turn_a_constrained_agent_can_only_answer(folder: Path) -> None:
+    agent = make_agent(folder, GOOD, tagged(FINISH, FOUND), constrained=True, max_turns=2)
+    assert agent.run(QUESTION).outcome == "answered"
+    first, last = (options["grammar"] for _, options in requests_of(agent))
+    assert "<function=search>" in first
+    assert re.findall(r"<function=(\w+)>", last) == ["finish"]

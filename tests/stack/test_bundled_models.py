@@ -103,13 +103,12 @@ def test_a_damaged_base_is_an_artifact_error(tmp_path: Path) -> None:
         load_agent(INDEX, base=damaged)
 
 
-def test_the_first_turn_calls_a_tool(agent_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_turn_answers(agent_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     compressor = Compressor(threads=1)
     agent = load_agent(INDEX, agent_folder, compressor=compressor, threads=1, strict=True, max_turns=1)
     state = agent.run(QUESTION)
-    assert state.outcome in ("turns", "answered")
-    assert state.trace[0].tool in ("search", "open_page", "open_original", "finish")
+    assert (state.outcome, state.trace[0].tool) == ("answered", "finish")
     assert state.trace[0].level is not None
 
 
@@ -146,6 +145,5 @@ def test_the_command_runs_a_trained_agent(
     options = ["--local", str(agent_folder), "--max-turns", "1", "--threads", "1", "--json"]
     code = cli.main(["agent", "--docs", str(tmp_path), "-q", QUESTION, *options])
     printed = json.loads(capsys.readouterr().out)
-    assert code == (0 if printed["outcome"] == "answered" else 5)
-    assert printed["outcome"] in ("answered", "turns")
+    assert (code, printed["outcome"]) == (0, "answered")
     assert printed["turns"]

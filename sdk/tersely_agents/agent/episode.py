@@ -136,6 +136,7 @@ class Setup:
     memory: Callable[[list[Message]], AgentMemory] | None
     strict: bool
     constrained: bool
+    max_turns: int
     max_tokens: int | None
     """Most tokens of a reply, if the model has a limit."""
 

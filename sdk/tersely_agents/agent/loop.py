@@ -61,8 +61,8 @@ class Agent:
         compressor: compresses and counts tokens; None for the bundled model.
         strict: for training. Every turn is what the model wrote: nothing corrects it, answers for it, or
             shortens what it wrote. A reply that is not an action, and a tool that breaks, end the episode.
-        constrained: whether a grammar forces the model to write valid turns, for the strategy "summary" and
-            models of llama.cpp.
+        constrained: whether a grammar forces the model to write valid turns, and to answer in the last turn,
+            for the strategy "summary" and models of llama.cpp.
         trace_file: file to which every turn is appended as one JSON line.
         redact_secrets: whether what looks like keys, tokens and passwords is kept out of the trace file.
 
@@ -127,7 +127,14 @@ class Agent:
         self._strategy = STRATEGIES[strategy]
         limit = getattr(model, "max_tokens", None)
         self._setup = Setup(
-            self.compressor, model.name, self._result_tokens, memory, strict, constrained, limit
+            self.compressor,
+            model.name,
+            self._result_tokens,
+            memory,
+            strict,
+            constrained,
+            self._max_turns,
+            limit,
         )
 
     def run(self, question: str) -> EpisodeState:

@@ -72,7 +72,9 @@ class SummaryStrategy(Strategy):
         options: Options = {}
         if self.setup.constrained:
             material = len(_join(state.summary, state.result))
-            options = {"grammar": write_grammar(tools, material, self.setup.max_tokens)}
+            is_last = state.turns + 1 == self.setup.max_turns
+            allowed = tools[-1:] if is_last else tools  # the last tool gives the answer
+            options = {"grammar": write_grammar(allowed, material, self.setup.max_tokens)}
         return Request([*prompt, *state.retry], options)
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
