@@ -56,12 +56,12 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "({}, {}, {}, {} and {} questions)",
+            "({}, {}, {}, {} and {} questions, by row)",
             lambda: tuple(map(questions, (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN))),
         ),
         (
-            "On documentation of software packages, only {:.0f} of 100 answerable questions get one, and "
-            "{:.0f} of 100 unanswerable ones get one too",
+            "On documentation of software packages, only {:.0f} of 100 answerable questions get a text, and "
+            "{:.0f} of 100 unanswerable questions get a text too",
             lambda: (
                 percent(promise(PACKAGES, "let through")),
                 100 - percent(promise(PACKAGES, "refused")),
