@@ -144,7 +144,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (support(PACKAGES, "tersely", "0.1"), support(PACKAGES, "tersely", "0.25")),
         ),
         (
-            "the most relevant ones that fit into a tenth, it keeps {:.1f} %.",
+            "the most relevant documents that fit into a tenth keep {:.1f} % of the answers.",
             lambda: (percent(answers(HOTPOTQA, "whole documents", "0.1")),),
         ),
         (
@@ -172,7 +172,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "With 1,000 tokens it is {:.0f} % ({:.0f} to {:.0f}), and with BM25 {:.0f} % ({:.0f} to {:.0f})",
+            "With 1,000 tokens, tersely answers {:.0f} % ({:.0f} to {:.0f}), and BM25 {:.0f} % ({:.0f} to {:.0f})",
             lambda: tuple(
                 f(real(m, 1000)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
             ),
@@ -200,7 +200,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (support(MEETINGS, "tersely", "0.1"), support(MEETINGS, "tersely", "0.25")),
         ),
         (
-            "On HotpotQA alone it is {:.1f}, {:.1f} and {:.1f} %",
+            "On HotpotQA alone, {:.1f}, {:.1f} and {:.1f} % keep their answer",
             lambda: tuple(
                 percent(find("calibration", "What is kept", set="HotpotQA dev", promised=promised)["kept"])
                 for promised in (0.9, 0.95, 0.99)
@@ -251,7 +251,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             survivors,
         ),
         (
-            "the first sentences of each document keep {:.1f} points more of them than tersely does",
+            "the first sentences of each document keep {:.1f} points more of these pairs than tersely does",
             lambda: (
                 -percent(
                     find(
@@ -290,8 +290,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (-bill(0), bill(90)),
         ),
         (
-            "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). We "
-            "wanted to lose at most 2 points on SQuAD against all documents, and lose {:.1f}",
+            "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). Our "
+            "goal on SQuAD was to lose at most 2 points against all documents; tersely loses {:.1f}",
             lambda: (*reading_lead("whole documents"), reader_lead(SQUAD, "0.25")),
         ),
         (
