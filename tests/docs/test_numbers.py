@@ -112,8 +112,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     "docs/agents.md": [
         (
             "of 100 questions of HotpotQA with ten paragraphs each, {:.0f} % of its answers were right (95 % "
-            "interval {:.0f} to {:.0f}). It took {:.1f} turns, and in {:.0f} tasks it had no answer after "
-            "six turns.",
+            "interval {:.0f} to {:.0f}). On average it took {:.1f} turns, and in {:.0f} tasks it had no "
+            "answer after six turns.",
             lambda: (
                 *(f(trained("right")) for f in (percent, low, high)),
                 trained("turns"),
@@ -172,7 +172,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "With 1,000 tokens, tersely answers {:.0f} % ({:.0f} to {:.0f}), and BM25 {:.0f} % ({:.0f} to {:.0f})",
+            "With 1,000 tokens, tersely answers {:.0f} % ({:.0f} to {:.0f}), and BM25 {:.0f} % "
+            "({:.0f} to {:.0f})",
             lambda: tuple(
                 f(real(m, 1000)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
             ),
