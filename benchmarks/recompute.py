@@ -1,7 +1,7 @@
 """`python -m benchmarks.recompute`: compute tables from their rows again, and compare them with the records.
 
-Nothing is measured, and no data is needed. A record may have tables without rows, such as those of times:
-they are named and not compared.
+A record is a file of recorded tables in `benchmarks/baselines`. Nothing is measured, and no data is needed.
+Tables without rows, such as tables of times, are named and not compared.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "tool_results": lambda lines, _: tool_results.make_tables(lines),
     "without_question": without_question.make_tables,
 }
-"""The function that makes the tables of a record from its rows and the seed, by the record's name."""
+"""For each name of a record, the function that makes its tables from its rows and its seed."""
 
 Verdict = Literal["same", "different", "no rows"]
 
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     records: list[Path] = parser.parse_args(arguments).records
     for path in records:
         if not path.is_file() or Record.read(path).benchmark not in PROGRAMS:
-            parser.error(f"{path} is no record with rows: give a path like benchmarks/baselines/quality.json")
+            parser.error(f"{path} is not a record with rows; pass one like benchmarks/baselines/quality.json")
     for path in records or list_records():
         for title, verdict in compare(path).items():
             print(f"{verdict:9} {path.stem}: {title}")
@@ -82,7 +82,7 @@ def list_records() -> list[Path]:
 
 
 def compare(path: Path) -> dict[str, Verdict]:
-    """Return for each title whether the rows give exactly the table that is recorded."""
+    """Return for the title of each table whether the rows give exactly the recorded table."""
     record = Record.read(path)
     computed = PROGRAMS[record.benchmark](list(read_lines(find_rows(path))), record.seed)
     texts = {table.title: table.to_json() for table in computed}

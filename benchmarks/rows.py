@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 Line: TypeAlias = dict[str, Any]
-"""What was measured of one question or case, as JSON."""
+"""A row, which is a line of its file: what was measured of one question or case, as JSON."""
 Lines: TypeAlias = Sequence[Line]
 
 
 def group_lines(lines: Lines, *names: str) -> dict[Any, list[Line]]:
-    """Return the lines that agree in `names`, in their order.
+    """Group the lines that have the same values for `names`. The lines of a group keep their order.
 
-    The key is the value of the one name, or the tuple of the values of several.
+    The key of a group is the value of the name or, of several names, the tuple of the values.
     """
     groups: dict[Any, list[Line]] = {}
     for line in lines:
@@ -26,7 +26,7 @@ def group_lines(lines: Lines, *names: str) -> dict[Any, list[Line]]:
 
 
 def find_rows(record: Path) -> Path:
-    """Return the path of the rows of the record `record`."""
+    """Return the path of the rows that belong to a record. `record` is the path of the record."""
     return record.parent / "rows" / f"{record.stem}.jsonl.gz"
 
 

@@ -76,10 +76,10 @@ class Compressor:
     ) -> Compression:
         """Keep what the query needs or, without a query, what covers most of the documents.
 
-        With `budget` or `rate` the best units fill the limit; with `recall` too, those that reach its
-        threshold. Otherwise every unit that reaches a threshold is kept, so the size varies and the text can
-        be empty. It is never longer than the input. See docs/options-and-results.md for more about options,
-        statuses and reasons.
+        With `budget` or `rate`, the best units fill the limit; with `recall` in addition, only units that
+        reach its threshold compete. Otherwise every unit that reaches a threshold is kept, so the size varies
+        and the text can be empty. The text is never longer than the input. See docs/options-and-results.md
+        for more about options, statuses and reasons.
 
         Args:
             query: the question that the context should answer. None needs `budget`, `rate` or `level`, and
@@ -94,15 +94,15 @@ class Compressor:
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: where marks replace left-out text: "structure" (between kept units, except sentences of
-                running text; and in cut units), or "all" (wherever anything is missing).
+            marks: where marks replace left-out text. "structure": between kept units and in units that were
+                cut, but not between sentences of running text. "all": wherever anything is missing.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
                 exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.
 
         Returns:
-            The compression. If the model fails or its time is up, a warning is logged, and the status is
-            "degraded" with a limit or without a query, and "failed_open" otherwise.
+            The compression. If the model fails or its time is up, a warning is logged. The status is then
+            "degraded" if there is a limit or no query; otherwise it is "failed_open".
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.

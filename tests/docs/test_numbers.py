@@ -56,12 +56,12 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "({}, {}, {}, {} and {} questions)",
+            "({}, {}, {}, {} and {} questions, by row)",
             lambda: tuple(map(questions, (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN))),
         ),
         (
-            "On documentation of software packages, only {:.0f} of 100 answerable questions get one, and "
-            "{:.0f} of 100 unanswerable ones get one too",
+            "On documentation of software packages, only {:.0f} of 100 answerable questions get a text, and "
+            "{:.0f} of 100 unanswerable questions get a text too",
             lambda: (
                 percent(promise(PACKAGES, "let through")),
                 100 - percent(promise(PACKAGES, "refused")),
@@ -112,8 +112,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     "docs/agents.md": [
         (
             "of 100 questions of HotpotQA with ten paragraphs each, {:.0f} % of its answers were right (95 % "
-            "interval {:.0f} to {:.0f}). It took {:.1f} turns, and in {:.0f} tasks it had no answer after "
-            "six turns.",
+            "interval {:.0f} to {:.0f}). On average it took {:.1f} turns, and in {:.0f} tasks it had no "
+            "answer after six turns.",
             lambda: (
                 *(f(trained("right")) for f in (percent, low, high)),
                 trained("turns"),
@@ -144,7 +144,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (support(PACKAGES, "tersely", "0.1"), support(PACKAGES, "tersely", "0.25")),
         ),
         (
-            "the most relevant ones that fit into a tenth, it keeps {:.1f} %.",
+            "the most relevant documents that fit into a tenth keep {:.1f} % of the answers.",
             lambda: (percent(answers(HOTPOTQA, "whole documents", "0.1")),),
         ),
         (
@@ -172,7 +172,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "With 1,000 tokens it is {:.0f} % ({:.0f} to {:.0f}), and with BM25 {:.0f} % ({:.0f} to {:.0f})",
+            "With 1,000 tokens, tersely answers {:.0f} % ({:.0f} to {:.0f}), and BM25 {:.0f} % "
+            "({:.0f} to {:.0f})",
             lambda: tuple(
                 f(real(m, 1000)) for m in ("tersely", "lines by BM25") for f in (percent, low, high)
             ),
@@ -200,7 +201,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (support(MEETINGS, "tersely", "0.1"), support(MEETINGS, "tersely", "0.25")),
         ),
         (
-            "On HotpotQA alone it is {:.1f}, {:.1f} and {:.1f} %",
+            "On HotpotQA alone, {:.1f}, {:.1f} and {:.1f} % keep their answer",
             lambda: tuple(
                 percent(find("calibration", "What is kept", set="HotpotQA dev", promised=promised)["kept"])
                 for promised in (0.9, 0.95, 0.99)
@@ -251,7 +252,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             survivors,
         ),
         (
-            "the first sentences of each document keep {:.1f} points more of them than tersely does",
+            "the first sentences of each document keep {:.1f} points more of these pairs than tersely does",
             lambda: (
                 -percent(
                     find(
@@ -290,8 +291,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (-bill(0), bill(90)),
         ),
         (
-            "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). We "
-            "wanted to lose at most 2 points on SQuAD against all documents, and lose {:.1f}",
+            "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). Our "
+            "goal on SQuAD was to lose at most 2 points against all documents; tersely loses {:.1f}",
             lambda: (*reading_lead("whole documents"), reader_lead(SQUAD, "0.25")),
         ),
         (

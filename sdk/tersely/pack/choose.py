@@ -91,8 +91,8 @@ def choose(
     if options.bounds is not None:
         candidates = [
             candidate
-            for _, own in groupby(candidates, key=lambda c: c.doc)
-            for candidate in _fill_level(split, renderer, list(own), options.bounds, unit_scores, threshold)
+            for _, group in groupby(candidates, key=lambda c: c.doc)
+            for candidate in _fill_level(split, renderer, list(group), options.bounds, unit_scores, threshold)
         ]
     elif threshold is not None:
         candidates = _find_above(candidates, unit_scores, threshold)
@@ -115,7 +115,7 @@ def choose(
         # less than possible. So try selections with the best unit, and take the one with the highest sum
         # (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
-        kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
+        kept = max((kept, *others), key=lambda chosen: math.fsum(unit_scores[at] for at in chosen))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}
     rendered = renderer.render(kept)
     return Selection(
@@ -152,14 +152,14 @@ def _find_candidates(
             unit = split.units[position]
             if not unit.is_content:
                 continue
-            own, in_series = unit.needs, unit.series is not None
-            needs = set(own)
-            for at in (position, *own):
+            heads, in_series = unit.needs, unit.series is not None
+            needs = set(heads)
+            for at in (position, *heads):
                 needs |= _find_context(split, at, room)
             price, cost = unit.cost, unit.cost
             if in_series:
                 # The heads of a record or a statement may have more tokens than the part itself.
-                price += _HEADS * sum(split.units[need].cost for need in own)
+                price += _HEADS * sum(split.units[need].cost for need in heads)
                 cost += MARK_TOKENS * cost_of_a_token  # a mark is likely beside it
             candidates.append(
                 Candidate(
@@ -192,18 +192,18 @@ def _find_words(unit: Unit, text: str) -> tuple[str, ...] | None:
 def _find_context(split: Split, position: int, room: int) -> set[int]:
     """Return the sentences before a sentence that opens with a reference such as "It", with their heads.
 
-    If the sentence before opens with a reference too, the one before that is added, and so on, within the
-    paragraph, and as long as all of them cost at most `room`.
+    If the sentence before opens with a reference too, the sentence before it is added, and so on. This ends
+    at the beginning of the paragraph, or before the cost of all these sentences exceeds `room`.
     """
     context: set[int] = set()
     at: int | None = position
     cost = split.units[position].cost
     while (at := _find_sentence_before(split, at)) is not None:
-        own = {at, *split.units[at].needs}
-        cost += sum(split.units[need].cost for need in own - context)
+        added = {at, *split.units[at].needs}
+        cost += sum(split.units[need].cost for need in added - context)
         if cost > room:
             break
-        context |= own
+        context |= added
     return context
 
 

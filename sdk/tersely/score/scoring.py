@@ -108,7 +108,7 @@ def score_by_model(
             logger.warning(problem)
             warnings = (problem,)
     try:
-        return _score(scorer, relevance, query, split, options), warnings
+        return _run_model(scorer, relevance, query, split, options), warnings
     except TimeIsUpError:
         raise
     except BaseException as error:
@@ -124,7 +124,7 @@ def score_by_matches(query: str, split: Split) -> Scores:
 
 
 def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
-    """Return scores without a query. A score is what the unit adds to those that were chosen before it."""
+    """Return scores without a query: what each unit adds, for its length, to the units chosen before it."""
     from tersely.score.coverage import UnitText, score_units
     from tersely.score.structure import rate_failures
 
@@ -166,7 +166,7 @@ def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _score(
+def _run_model(
     scorer: Scorer, relevance: Floats | None, query: str, split: Split, options: CompressionOptions
 ) -> Scores:
     """Return the model's scores, with the reranker's `relevance` if there is one.
@@ -204,7 +204,7 @@ def _score(
 
 
 def _hold_back_parts(query: str, split: Split, scores: Scores) -> Scores:
-    """Return the scores with those of parts lowered that only echo the question."""
+    """Return the scores, lowered for parts that only echo the question."""
     from tersely.score.echo import HELD_BACK, lower_parts
 
     shares = lower_parts(query, split, scores.packing)

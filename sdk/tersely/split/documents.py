@@ -28,7 +28,7 @@ ROOMY = 0.75
 SMALLEST_RECORD = 40
 """A record of at most this many code points is not opened further, however small the limit is."""
 LARGEST_FUNCTION = 2000
-"""A function of at most this many code points stays whole under a limit that has room for half of it."""
+"""A function of at most this many code points stays whole if it takes at most about half of the limit."""
 CHARACTERS_PER_TOKEN = 4
 """Approximate value for English prose. It is used if costs are code points instead of tokens."""
 BETWEEN_DOCUMENTS = "\n\n"

@@ -13,15 +13,16 @@ _END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
 """First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
 _WORD = re.compile(r"[.%#!]?(?P<word>[a-z]+)", re.IGNORECASE)
 _LAST = re.compile(r"[.%#!]?(?:en(?=def)|end[ _]?)(?P<word>[a-z]+)(?: \w+)?;?\s*$", re.IGNORECASE)
-"""A line that ends what a line with the same word began: `endef` or `end module crane`."""
+"""A line that ends a section. The first line of the section begins with `word`: `endef` ends `define a`, and
+`end module crane` ends `module crane`."""
 _MOST_WORDS = 16
-"""Most words for which such lines are paired in one text."""
+"""Largest number of different words whose lines are paired in one text."""
 _IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
-"""The line in a section that names its record."""
+"""The line in a section that names what the section describes."""
 _CELLS = re.compile(r".*[^\\]&.*\\\\\s*$")
-"""A row of a table of LaTeX."""
+"""A row of a LaTeX table."""
 RULED = re.compile(r"\s*\\(?:h|top|mid|bottom)(?:line|rule)\b\s*")
-"""A rule between the rows of a table of LaTeX."""
+"""A rule between the rows of a LaTeX table."""
 
 
 class Enclosures:
@@ -54,7 +55,7 @@ class Enclosures:
 
 
 def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
-    """Yield the indices of lines such as `define a`, each with that of the line `endef` that ends it."""
+    """Yield pairs of indices: of a line such as `define a`, and of the line `endef` that ends its section."""
     lasts = {
         number: found["word"].lower()
         for number, place in enumerate(places)

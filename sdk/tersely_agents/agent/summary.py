@@ -139,8 +139,7 @@ class SummaryStrategy(Strategy):
         return self._act(state, call, **fields)
 
     def _summarise(self, source: str, question: str) -> tuple[str, Level, float | None]:
-        """Return an extractive summary at the level that its best score deserves, the level, and the
-        quality."""
+        """Return an extractive summary, its level and its quality. The best score chooses the level."""
         level = LEVELS[0]
         if not source:
             return "", level, None
@@ -237,10 +236,10 @@ def write_grammar(tools: Sequence[Tool], material: int, max_tokens: int | None =
 
     Every part has a longest length, so that a small model comes to an end. A summary has the length of its
     level, and levels that need more material are left out: the model would make up the rest. A call has the
-    arguments that its tool requires, or the tool's first one.
+    arguments that its tool requires; if it requires none, the call has the tool's first argument.
 
-    material: characters that there are to summarise. With none, the summary may be empty; with fewer than any
-        level needs, the summary has at least as many.
+    material: number of characters to summarise. If it is 0, the summary may be empty. If it is too small for
+        every level, the summary has at least `material` characters.
     max_tokens: most tokens of a reply; levels that may not fit are left out. None for any number.
     """
     room = 10**9 if max_tokens is None else _TOKEN_CHARACTERS * max_tokens - _OTHER_CHARACTERS
@@ -267,7 +266,7 @@ def _text_rule(excluded: str, least: int, most: int) -> str:
         return f"{visible} {other}{{0,{most - 1}}}"
     if most <= _BLOCK:
         return f"{visible} {other}{{{least - 2},{most - 2}}} {visible}"
-    # Blocks of exact size, and a rest shorter than a block: `least - 2` to `most - 2` characters.
+    # Blocks of exact size, and a rest: together `least - 2` to `most - 2` characters.
     blocks, rest = divmod(most - 2, _BLOCK)
     fewest, more = divmod(least - 2, _BLOCK)
     last = max(fewest, blocks - 1)

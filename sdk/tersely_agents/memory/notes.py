@@ -27,7 +27,7 @@ EARLIER_NOTES = "Earlier notes:"
 _USER, _ASSISTANT = "User:", "Assistant:"
 _WRITERS = {"user": _USER, "assistant": _ASSISTANT, "system": "System:", "developer": "System:"}
 _LEAST_EXCHANGE = 32
-"""Tokens below which a question and its answer say nothing."""
+"""An exchange (a question and its answer) is not worth quoting in fewer tokens."""
 _EXCHANGE_SHARE = 0.7
 """Largest share of the notes for questions and answers, if there are calls or results too."""
 _QUESTION_SHARE = 0.35
@@ -50,7 +50,10 @@ class Quote(NamedTuple):
 
 
 def quote_messages(messages: Sequence[Json]) -> list[Quote]:
-    """Quote the texts of the messages, and the arguments of their calls. Ids of originals are left out."""
+    """Quote the texts of the messages, and the arguments of their calls.
+
+    The lines above shortened texts, which name the ids of the originals, are left out.
+    """
     quotes: list[Quote] = []
     names: dict[str, str] = {}
     for message in messages:
@@ -67,7 +70,7 @@ def quote_messages(messages: Sequence[Json]) -> list[Quote]:
 
 
 def render_quotes(quotes: Sequence[Quote]) -> str:
-    """Write quotes as text. Neighbours from one source share its line."""
+    """Write quotes as text. Neighbouring quotes from one source share the line that names the source."""
     lines: list[str] = []
     before = None
     for source, text in quotes:
@@ -104,11 +107,12 @@ def extract_notes(shortener: Shortener, query: str | None, quotes: Sequence[Quot
     kept = _shorten_exchanges(shortener, given, exchanges, room)
     left = limit - shortener.count(render_quotes([kept[place] for place in sorted(kept)]))
     kept |= _choose_quotes(shortener, query, {place: given[place] for place in rest}, left)
+    # Rendered together, quotes can have more tokens than counted one by one. Then the oldest are left out.
     while kept:
         notes = render_quotes([kept[place] for place in sorted(kept)])
         if shortener.count(notes) <= limit:
             return notes
-        oldest = min(kept)  # a text can have more tokens than its parts together
+        oldest = min(kept)
         for place in next((e for e in exchanges if oldest in e), (oldest,)):
             kept.pop(place, None)
     return ""
@@ -126,8 +130,10 @@ def _drop_empty(quotes: Sequence[Quote]) -> list[Quote]:
 
 
 def _find_exchanges(quotes: Sequence[Quote]) -> list[tuple[int, ...]]:
-    """Return, for each message of the user, its place and that of the assistant's last answer to it, if there
-    is one."""
+    """Return the places of each message of the user and of the assistant's last answer to it.
+
+    Without an answer, return the place of the message alone.
+    """
     exchanges: list[tuple[int, ...]] = []
     for place, quote in enumerate(quotes):
         if quote.source == _USER:
@@ -165,9 +171,10 @@ def _shorten_exchanges(
 def _list_least(
     shortener: Shortener, quotes: Sequence[Quote], exchanges: Sequence[tuple[int, ...]], limit: int
 ) -> dict[tuple[int, ...], list[Quote]]:
-    """Return the newest exchanges that fit, each with its question and the sentence that answers it."""
+    """Return the newest exchanges that fit in their shortest form: the question, and the best sentence of its
+    answer."""
     newest = exchanges[max(0, len(exchanges) - limit // _LEAST_EXCHANGE) :]
-    most = limit // min(2, len(newest)) if newest else 0  # no exchange takes the room of all others
+    most = limit // min(2, len(newest)) if newest else 0  # with others, an exchange gets at most half
     least: dict[tuple[int, ...], list[Quote]] = {}
     left = limit
     for exchange in reversed(newest):
@@ -188,7 +195,7 @@ def _list_least(
 def _shorten_exchange(
     shortener: Shortener, whole: Sequence[Quote], least: Sequence[Quote], limit: int
 ) -> list[Quote]:
-    """Add to the `least` parts of an exchange what else fits."""
+    """Return an exchange in at most `limit` tokens, but never less of it than its shortest form, `least`."""
     asked, *answers = whole
     room = max(_share_of_question(limit, answers), shortener.count(least[0].text))
     shown = [asked._replace(text=_shorten_question(shortener, asked.text, room))]

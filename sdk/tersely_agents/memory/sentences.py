@@ -44,8 +44,8 @@ def find_questions(text: str) -> list[Range]:
 
 
 def cut_sentences(text: str, limit: int, count: Callable[[str], int]) -> str:
-    """Return the sentences from the beginning that fit. If the first does not fit, return its first words and
-    a mark."""
+    """Return as many sentences from the beginning as fit. If the first does not fit, return its first words
+    and a mark."""
     ends = [end for _, end in find_sentences(text)] or [len(text)]
     fitting = bisect_right(ends, limit, key=lambda end: count(text[:end]))
     if fitting:
