@@ -74,7 +74,7 @@ def _find_switch_problem() -> str | None:
     mode = os.environ.get(SWITCH, "").lower()
     name, _, share = mode.partition("=")
     with suppress(ValueError):
-        if mode in _ON or (name == "holdout" and 0 < float(share) < 1):
+        if mode in _ON or (name == "holdout" and 0 <= float(share) <= 1):
             return None
     return f"{SWITCH}={mode} is not understood. Set it to off, shadow or holdout=0.1."
 

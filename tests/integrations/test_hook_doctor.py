@@ -63,6 +63,15 @@ def test_doctor_refuses_a_switch_that_is_not_understood(
     assert f"{SWITCH}={value} is not understood" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("value", ["holdout=0", "holdout=0.1", "holdout=1", "Shadow"])
+def test_doctor_takes_every_switch_that_the_hook_takes(
+    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(SWITCH, value)
+    main(["hook", "doctor"])
+    assert "is not understood" not in capsys.readouterr().err
+
+
 def test_doctor_says_why_the_daemon_does_not_start(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
