@@ -282,3 +282,20 @@ def test_time_grows_with_the_length(make: Callable[[int], str]) -> None:
         split([Document(make(size))], CompressionOptions(budget=300), len)
 
     assert grows_linearly(run)
+
+
+@pytest.mark.parametrize(
+    "stamp", ["{} Mar 2026 08:00", "Wed, {} Mar 2026 08:00:07", "{}-Mar-2026 08:00:07.512"]
+)
+def test_a_line_with_a_written_date_is_an_entry_of_a_log(stamp: str) -> None:
+    lines = [f"{stamp.format(day)} INFO backup of disk {day * 7 % 31} done" for day in range(10, 30)]
+    text = "\n".join(lines)
+    assert [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)] == [
+        ("log", line) for line in lines
+    ]
+
+
+def test_lines_that_are_alike_are_no_paragraph() -> None:
+    lines = [f"Crane {number} lifted crates for ship {number * 7 % 31} today" for number in range(10, 30)]
+    text = "\n".join(lines)
+    assert [text[unit.start : unit.end] for unit in split_units(text)] == lines

@@ -9,13 +9,15 @@ them. The model reads only the best parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tersely.score.dates import take_dates
 from tersely.score.protocol import Scores
 from tersely.score.words import QUESTION_WORDS
 from tersely.split.documents import Split
@@ -168,7 +170,7 @@ def find_terms(query: str) -> list[str]:
 
 def contains_term(term: str, text: str) -> bool:
     """Whether a text in lower case contains a term, as a whole number or as the beginning of a word."""
-    return any(True for _ in _occurrences(term, text))
+    return _compile(term).search(text) is not None
 
 
 def match(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
@@ -188,10 +190,11 @@ def match(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
 
 def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
     """Return the share of the question's words that each part contains, as a score."""
-    terms = find_terms(query)
-    if not terms:
+    rest, dates = take_dates(query)
+    patterns = [*map(_compile, find_terms(rest)), *dates]
+    if not patterns:
         return np.zeros(len(parts))
-    held = _find(terms, texts, parts)
+    held = _find(patterns, texts, parts)
     inside = _is_content(parts)
     above = _find_above(held, parts)
     either = np.maximum(held, above)
@@ -201,7 +204,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
         return np.zeros(len(parts))
     reached = np.maximum(held, _CONTEXT * above) @ weights
     # If most words of a question occur nowhere, the few that do count less.
-    known = np.count_nonzero(weights) / len(terms)
+    known = np.count_nonzero(weights) / len(patterns)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
     scores = np.where(inside, _MATCH * share**2, 0.0)
     if known == 1.0:
@@ -294,15 +297,15 @@ def _spread(count: int) -> Floats:
     return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
 
 
-def _find(terms: Sequence[str], texts: Sequence[str], parts: Sequence[Part]) -> Floats:
-    """Return 1.0 for each part that contains a term, shape (parts, terms)."""
-    held = np.zeros((len(parts), len(terms)))
+def _find(patterns: Sequence[re.Pattern[str]], texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+    """Return 1.0 for each part in which a pattern begins, shape (parts, patterns)."""
+    held = np.zeros((len(parts), len(patterns)))
     starts = np.array([part.start for part in parts])
     ends = np.array([part.end for part in parts])
     for rows, text in _by_document(texts, parts):
         lower = _lower(text)
-        for column, term in enumerate(terms):
-            found = np.fromiter(_occurrences(term, lower), dtype=np.int64)
+        for column, pattern in enumerate(patterns):
+            found = np.fromiter((match.start() for match in pattern.finditer(lower)), dtype=np.int64)
             at = np.searchsorted(starts[rows], found, side="right") - 1
             holds = (at >= 0) & (found < ends[rows][np.maximum(at, 0)])
             held[rows.start + at[holds], column] = 1.0
@@ -313,15 +316,17 @@ def _stem(word: str) -> str:
     return _SUFFIX.sub("", word.lower())
 
 
-def _occurrences(term: str, text: str) -> Iterable[int]:
-    """Yield the offsets of words that begin with a term; a number counts only as a whole."""
+@lru_cache(maxsize=1 << 10)
+def _compile(term: str) -> re.Pattern[str]:
+    """Return a pattern of the words that begin with a term; a number counts only as a whole."""
     word, _, number = term.partition(" ")
     if number:
-        pattern = rf"(?<![^\W_]){re.escape(word)}[a-z]{{0,3}}[^\w\n]{{1,3}}{re.escape(number)}(?!\d|\.\d)"
-        return (found.start() for found in re.finditer(pattern, text))
+        return re.compile(
+            rf"(?<![^\W_]){re.escape(word)}[a-z]{{0,3}}[^\w\n]{{1,3}}{re.escape(number)}(?!\d|\.\d)"
+        )
     escaped = re.escape(term)
-    pattern = rf"(?<![\d.]){escaped}(?!\d|\.\d)" if term[0].isdigit() else rf"(?<![^\W_]){escaped}"
-    return (found.start() for found in re.finditer(pattern, text))
+    whole = rf"(?<![\d.]){escaped}(?!\d|\.\d)"
+    return re.compile(whole if term[0].isdigit() else rf"(?<![^\W_]){escaped}")
 
 
 def _find_above(held: Floats, parts: Sequence[Part]) -> Floats:

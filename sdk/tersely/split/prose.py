@@ -65,6 +65,9 @@ _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 """A gap between columns; justified text has gaps of fewer spaces."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
 _FEWEST_LABELS = 3
+_DIGITS = re.compile(r"\d+")
+_FEWEST_PAIRS = 4
+"""Fewest words of lines that can be alike."""
 _MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
 """The permissions of a file at the start of a line of `ls -l`. The file's name may be a dot, which is not
 the end of a sentence."""
@@ -222,6 +225,8 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     if not _is_wordy(left):
         return False
     right = PREFIX.sub("", right.rstrip(), count=1)
+    if _are_alike(left, right):
+        return False
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
     is_rest = width in _WIDTHS and right.rstrip().endswith(_STOPS) and len(right.split()) == 1
@@ -244,6 +249,12 @@ def _is_indented(left: str, right: str) -> bool:
     """Return whether a line is indented more than the one above it, and the one above is not an item."""
     deeper = len(right) - len(right.lstrip()) > len(left) - len(left.lstrip())
     return deeper and not _HANGING.match(left)
+
+
+def _are_alike(left: str, right: str) -> bool:
+    """Return whether two lines have the same words, numbers apart, in most places: they are records."""
+    pairs = list(zip(_DIGITS.sub("0", left).split(), _DIGITS.sub("0", right).split(), strict=False))
+    return len(pairs) >= _FEWEST_PAIRS and sum(one == other for one, other in pairs) * 2 > len(pairs)
 
 
 def _is_wordy(line: str) -> bool:
