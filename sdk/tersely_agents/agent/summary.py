@@ -264,14 +264,12 @@ def _text_rule(excluded: str, least: int, most: int) -> str:
     visible, other = f"[^{excluded} \\t\\n]", f"[^{excluded}]"
     if least <= 1:
         return f"{visible} {other}{{0,{most - 1}}}"
-    if most <= _BLOCK:
-        return f"{visible} {other}{{{least - 2},{most - 2}}} {visible}"
-    # Blocks of exact size, and a rest: together `least - 2` to `most - 2` characters.
-    blocks, rest = divmod(most - 2, _BLOCK)
-    fewest, more = divmod(least - 2, _BLOCK)
-    last = max(fewest, blocks - 1)
-    rest += _BLOCK * (blocks - last) - more
-    body = f"{other}{{{more}}} ({other}{{{_BLOCK}}}){{{fewest},{last}}} {other}{{0,{rest}}}"
+    # The rule counts `first` characters, then whole blocks, then at most `last` characters. If the number of
+    # blocks may vary, `last` is at least as large as a block. So every length is possible.
+    fewest, first = divmod(least - 2, _BLOCK)
+    more = max(0, (most - least) // _BLOCK - 1)
+    last = most - least - more * _BLOCK
+    body = f"{other}{{{first}}} ({other}{{{_BLOCK}}}){{{fewest},{fewest + more}}} {other}{{0,{last}}}"
     return f"{visible} {body} {visible}"
 
 
