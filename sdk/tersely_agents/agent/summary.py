@@ -19,7 +19,7 @@ from tersely_agents.prompts import load_prompt
 from tersely_agents.quality import quality
 
 ANSWER_TOKENS = 60
-"""Most tokens of an answer that the compressor gives in the model's place."""
+"""Largest number of tokens of an answer that the compressor gives in the model's place."""
 
 _TURN = re.compile(
     r"\s*<think>.*?</think>"
@@ -80,8 +80,8 @@ class SummaryStrategy(Strategy):
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
         """Take the turn that the reply describes.
 
-        A reply that cannot be read is corrected once; then a fallback takes the turn. In strict mode it ends
-        the episode.
+        If a reply cannot be read, the model gets a second try. If that fails too, a fallback takes the turn.
+        In strict mode, the first reply that cannot be read ends the episode.
         """
         if isinstance(reply, ChatError):
             return state.fail(str(reply), "server")
@@ -240,7 +240,8 @@ def write_grammar(tools: Sequence[Tool], material: int, max_tokens: int | None =
 
     material: number of characters to summarise. If it is 0, the summary may be empty. If it is too small for
         every level, the summary has at least `material` characters.
-    max_tokens: most tokens of a reply; levels that may not fit are left out. None for any number.
+    max_tokens: the largest number of tokens of a reply; levels that may not fit are left out. None for no
+        limit.
     """
     room = 10**9 if max_tokens is None else _TOKEN_CHARACTERS * max_tokens - _OTHER_CHARACTERS
     levels = [level for level in LEVELS if level.characters[0] <= min(material, room)] or LEVELS[:1]
