@@ -82,7 +82,7 @@ def list_records() -> list[Path]:
 
 
 def compare(path: Path) -> dict[str, Verdict]:
-    """Return for the title of each table whether the rows give exactly the recorded table."""
+    """Return a verdict for each title of a table: whether the rows give exactly the recorded table."""
     record = Record.read(path)
     computed = PROGRAMS[record.benchmark](list(read_lines(find_rows(path))), record.seed)
     texts = {table.title: table.to_json() for table in computed}

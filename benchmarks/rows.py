@@ -1,4 +1,5 @@
-"""The rows of a benchmark: compressed lines of JSON without texts, from which its tables follow."""
+"""The rows of a benchmark: lines of JSON, without texts, in a compressed file. The benchmark's tables are
+computed from these lines."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ Lines: TypeAlias = Sequence[Line]
 def group_lines(lines: Lines, *names: str) -> dict[Any, list[Line]]:
     """Group the lines that have the same values for `names`. The lines of a group keep their order.
 
-    The key of a group is the value of the name or, of several names, the tuple of the values.
+    The key of a group is the value of the name. With several names, it is the tuple of their values.
     """
     groups: dict[Any, list[Line]] = {}
     for line in lines:

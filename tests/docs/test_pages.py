@@ -27,6 +27,12 @@ FOLDERS = "benchmarks|docs|integrations|models|scripts|sdk|tests|training|\\.ci"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 OPTIONS_PAGE = "docs/options-and-results.md"
+BELOW = [
+    path.relative_to(ROOT).as_posix()
+    for folder in ("benchmarks", "models", "tests", "training")
+    for path in sorted((ROOT / folder).rglob("README.md"))
+]
+"""The pages that introduce a folder."""
 SCRIPTS = [path for path in (ROOT / "scripts").iterdir() if path.is_file() and not path.suffix]
 
 
@@ -36,7 +42,7 @@ def anchors(name: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *BELOW])
 def test_links_lead_somewhere(name: str) -> None:
     for link in LINK.findall(prose(name)):
         if link.startswith("https://"):

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tersely_agents.agent import FolderIndex, search_tools
 from tersely_agents.agent.summary import MalformedError, make_prompt, parse_turn, write_grammar
@@ -172,26 +174,41 @@ def test_the_grammar_offers_the_levels_that_fit(
     material: int, max_tokens: int | None, levels: dict[int, tuple[int, int]]
 ) -> None:
     tools = [finish_tool(needs_explanation=True)]
-    root = write_grammar(tools, material, max_tokens).splitlines()[0]
-    before, *parts = root.split('</summary_level>\\n<summary>" (')
-    numbers = [int(part[-1]) for part in (before, *parts[:-1])]
-    rules = [re.split(r'\)\??(?: \| "\d$|\) "</summary>)', part)[0] for part in parts]
-    assert dict(zip(numbers, map(measure_rule, rules), strict=True)) == levels
+    rules = read_summary_rules(write_grammar(tools, material, max_tokens))
+    lengths = {level: find_lengths(rule) for level, rule in rules.items()}
+    assert {level: (min(found), max(found)) for level, found in lengths.items()} == levels
 
 
-def measure_rule(rule: str) -> tuple[int, int]:
-    """Return the least and the most characters of a rule's texts."""
-    rule = rule.replace("\\t\\n", "")
-    rule = re.sub(r"\[\^<[^\]]*\]", "x", rule).replace(" ", "")
-    rule = re.sub(r"\(x\{(\d+)\}\)\{(\d+),(\d+)\}", _multiply, rule)
-    bounds = re.findall(r"x(?:\{(\d+)(?:,(\d+))?\})?", rule)
-    low = sum(int(a or 1) for a, _ in bounds)
-    return low, sum(int(b or a or 1) for a, b in bounds)
+@given(material=st.integers(0, 7000), max_tokens=st.integers(1, 3000))
+def test_a_summary_may_have_every_length_between_the_least_and_the_most(
+    material: int, max_tokens: int
+) -> None:
+    tools = [finish_tool(needs_explanation=True)]
+    rules = read_summary_rules(write_grammar(tools, material, max_tokens))
+    assert rules
+    for rule in rules.values():
+        lengths = find_lengths(rule)
+        assert lengths == set(range(min(lengths), max(lengths) + 1))
 
 
-def _multiply(match: re.Match[str]) -> str:
-    size, low, high = map(int, match.groups())
-    return f"x{{{size * low},{size * high}}}"
+def read_summary_rules(grammar: str) -> dict[int, str]:
+    """Return the rule of the summary for the number of each level."""
+    pattern = r'"(\d)</summary_level>\\n<summary>" \((.*?)\)\??(?= \| "\d|\) "</summary>)'
+    return {int(level): rule for level, rule in re.findall(pattern, grammar.splitlines()[0])}
+
+
+def find_lengths(rule: str) -> set[int]:
+    """Return the lengths of the texts that a rule allows."""
+    lengths = {0}
+    # `x`, `x{2}` and `x{2,3}` stand for classes of characters; `(x{100}){0,3}` is a repeated block.
+    rule = re.sub(r"\[\^[^\]]*\]", "x", rule)
+    for part in re.split(r" (?![^(]*\))", rule):
+        found = re.fullmatch(r"\(?x(?:\{(\d+)\}\))?(?:\{(\d+)(?:,(\d+))?\})?", part)
+        assert found is not None, part
+        size, least, most = found.groups()
+        counts = range(int(least or 1), int(most or least or 1) + 1)
+        lengths = {length + int(size or 1) * count for length in lengths for count in counts}
+    return lengths
 
 
 def test_a_constrained_agent_sends_a_grammar_of_its_tools(folder: Path) -> None:

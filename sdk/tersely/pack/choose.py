@@ -158,7 +158,7 @@ def _find_candidates(
                 needs |= _find_context(split, at, room)
             price, cost = unit.cost, unit.cost
             if in_series:
-                # The heads of a record or a statement may have more tokens than the part itself.
+                # The heads may cost more than the part itself, so the price includes some of their cost.
                 price += _HEADS * sum(split.units[need].cost for need in heads)
                 cost += MARK_TOKENS * cost_of_a_token  # a mark is likely beside it
             candidates.append(
@@ -190,10 +190,11 @@ def _find_words(unit: Unit, text: str) -> tuple[str, ...] | None:
 
 
 def _find_context(split: Split, position: int, room: int) -> set[int]:
-    """Return the sentences before a sentence that opens with a reference such as "It", with their heads.
+    """Return the sentences that a sentence needs because it opens with a reference such as "It".
 
-    If the sentence before opens with a reference too, the sentence before it is added, and so on. This ends
-    at the beginning of the paragraph, or before the cost of all these sentences exceeds `room`.
+    The first of them is the previous sentence. If that opens with a reference too, the one before it is
+    added, and so on, up to the beginning of the paragraph, or until the cost of all these sentences would
+    exceed `room`. The heads of these sentences are added too. A sentence that opens otherwise needs none.
     """
     context: set[int] = set()
     at: int | None = position
@@ -289,8 +290,8 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
 
     Overlapping chunks and syndicated pages repeat sentences. Two sentences count as the same if they differ
     only in case, white space, quotation marks, punctuation after words, the kind of dash between words,
-    footnote numbers, and an article at the start. Any other difference may change the meaning: in numbers and
-    their signs, symbols, accents, a "not", a question mark.
+    footnote numbers, and an article at the start. Any other difference may change the meaning: another
+    number, sign, symbol or accent, an added "not", a question mark.
     """
     words = [
         word if word.isalnum() else word.strip(_QUOTES).rstrip(_TRAILING)

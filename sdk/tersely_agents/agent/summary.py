@@ -19,7 +19,7 @@ from tersely_agents.prompts import load_prompt
 from tersely_agents.quality import quality
 
 ANSWER_TOKENS = 60
-"""Most tokens of an answer that the compressor gives in the model's place."""
+"""Largest number of tokens of an answer that the compressor gives in the model's place."""
 
 _TURN = re.compile(
     r"\s*<think>.*?</think>"
@@ -80,8 +80,8 @@ class SummaryStrategy(Strategy):
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
         """Take the turn that the reply describes.
 
-        A reply that cannot be read is corrected once; then a fallback takes the turn. In strict mode it ends
-        the episode.
+        If a reply cannot be read, the model gets a second try. If that fails too, a fallback takes the turn.
+        In strict mode, the first reply that cannot be read ends the episode.
         """
         if isinstance(reply, ChatError):
             return state.fail(str(reply), "server")
@@ -240,7 +240,8 @@ def write_grammar(tools: Sequence[Tool], material: int, max_tokens: int | None =
 
     material: number of characters to summarise. If it is 0, the summary may be empty. If it is too small for
         every level, the summary has at least `material` characters.
-    max_tokens: most tokens of a reply; levels that may not fit are left out. None for any number.
+    max_tokens: the largest number of tokens of a reply; levels that may not fit are left out. None for no
+        limit.
     """
     room = 10**9 if max_tokens is None else _TOKEN_CHARACTERS * max_tokens - _OTHER_CHARACTERS
     levels = [level for level in LEVELS if level.characters[0] <= min(material, room)] or LEVELS[:1]
@@ -264,14 +265,12 @@ def _text_rule(excluded: str, least: int, most: int) -> str:
     visible, other = f"[^{excluded} \\t\\n]", f"[^{excluded}]"
     if least <= 1:
         return f"{visible} {other}{{0,{most - 1}}}"
-    if most <= _BLOCK:
-        return f"{visible} {other}{{{least - 2},{most - 2}}} {visible}"
-    # Blocks of exact size, and a rest: together `least - 2` to `most - 2` characters.
-    blocks, rest = divmod(most - 2, _BLOCK)
-    fewest, more = divmod(least - 2, _BLOCK)
-    last = max(fewest, blocks - 1)
-    rest += _BLOCK * (blocks - last) - more
-    body = f"{other}{{{more}}} ({other}{{{_BLOCK}}}){{{fewest},{last}}} {other}{{0,{rest}}}"
+    # The rule counts `first` characters, then whole blocks, then at most `last` characters. If the number of
+    # blocks may vary, `last` is at least as large as a block. So every length is possible.
+    fewest, first = divmod(least - 2, _BLOCK)
+    more = max(0, (most - least) // _BLOCK - 1)
+    last = most - least - more * _BLOCK
+    body = f"{other}{{{first}}} ({other}{{{_BLOCK}}}){{{fewest},{fewest + more}}} {other}{{0,{last}}}"
     return f"{visible} {body} {visible}"
 
 

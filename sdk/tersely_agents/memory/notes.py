@@ -36,7 +36,7 @@ _SOURCE_TOKENS = 4
 """Tokens reserved for the line that names the user."""
 _EMPTY = re.compile(r"(?:[\W\d_]|…)*")
 _NAME_CHARACTERS = 60
-"""Most characters of a tool's name."""
+"""Largest number of characters of a tool's name."""
 _TAKEN_OUT = "Earlier messages were taken out. These notes replace them."
 LEFT_OUT = "Earlier messages were taken out."
 _NOT_TAKEN_OUT = "These notes are on the conversation so far."
@@ -52,7 +52,7 @@ class Quote(NamedTuple):
 def quote_messages(messages: Sequence[Json]) -> list[Quote]:
     """Quote the texts of the messages, and the arguments of their calls.
 
-    The lines above shortened texts, which name the ids of the originals, are left out.
+    A shortened text begins with a line that names the id of its original. This line is left out.
     """
     quotes: list[Quote] = []
     names: dict[str, str] = {}
@@ -174,7 +174,8 @@ def _list_least(
     """Return the newest exchanges that fit in their shortest form: the question, and the best sentence of its
     answer."""
     newest = exchanges[max(0, len(exchanges) - limit // _LEAST_EXCHANGE) :]
-    most = limit // min(2, len(newest)) if newest else 0  # with others, an exchange gets at most half
+    # A single exchange may fill the limit. If there are several, each gets at most half of it.
+    most = limit // min(2, len(newest)) if newest else 0
     least: dict[tuple[int, ...], list[Quote]] = {}
     left = limit
     for exchange in reversed(newest):
@@ -195,7 +196,7 @@ def _list_least(
 def _shorten_exchange(
     shortener: Shortener, whole: Sequence[Quote], least: Sequence[Quote], limit: int
 ) -> list[Quote]:
-    """Return an exchange in at most `limit` tokens, but never less of it than its shortest form, `least`."""
+    """Return an exchange in at most `limit` tokens. At least its shortest form, `least`, is kept."""
     asked, *answers = whole
     room = max(_share_of_question(limit, answers), shortener.count(least[0].text))
     shown = [asked._replace(text=_shorten_question(shortener, asked.text, room))]
@@ -234,7 +235,10 @@ def _find_request(text: str) -> str:
 
 
 def _shorten_question(shortener: Shortener, text: str, limit: int) -> str:
-    """Return the last question of a message, or its beginning, in at most `limit` tokens."""
+    """Return a message if it has at most `limit` tokens, else as much of its last question as fits.
+
+    If the message asks nothing, return as much of its beginning as fits.
+    """
     if shortener.count(text) <= limit:
         return text
     return cut_sentences(_find_question(text) or text, limit, shortener.count)
@@ -245,7 +249,8 @@ def _find_best_sentence(shortener: Shortener, text: str, question: str) -> str:
     sentences = find_sentences(text)
     if len(sentences) < 2:
         return text
-    result = shortener.compressor.compress(question, [text], budget=1)  # a budget, so that all are scored
+    # With a budget, every sentence gets a score, even if the model fails.
+    result = shortener.compressor.compress(question, [text], budget=1)
     place = _find_best(result).start
     return next((text[start:end].strip() for start, end in sentences if start <= place < end), text)
 
