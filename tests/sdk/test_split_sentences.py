@@ -299,3 +299,17 @@ def test_lines_that_are_alike_are_no_paragraph() -> None:
     lines = [f"Crane {number} lifted crates for ship {number * 7 % 31} today" for number in range(10, 30)]
     text = "\n".join(lines)
     assert [text[unit.start : unit.end] for unit in split_units(text)] == lines
+
+
+def test_code_in_backticks_is_a_word_of_running_text() -> None:
+    text = (
+        "--crane NAME\n"
+        "        Crane to use, e.g. `north`, `south`, `east`,\n"
+        "        `west`, `harbour` (needs Dock >= 0.14). If\n"
+        "        unspecified, will default to `north`."
+    )
+    assert [" ".join(text[unit.start : unit.end].split()) for unit in split_units(text)] == [
+        "--crane NAME",
+        "Crane to use, e.g. `north`, `south`, `east`, `west`, `harbour` (needs Dock >= 0.14).",
+        "If unspecified, will default to `north`.",
+    ]

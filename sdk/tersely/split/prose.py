@@ -43,9 +43,9 @@ SECTION = re.compile(
 _LETTER = r"[A-Za-z\u00aa-\u1fff\u2c00-\U0010ffff]"
 """Letters of all scripts and their accents. `re` does not count all of them as letters."""
 _WORD = re.compile(
-    rf"""["'“‘«„(\[*_¿¡]*+
+    rf"""["'“‘«„(\[*_¿¡`]*+
     (?:{_LETTER}++(?:['’‑/-]{_LETTER}++)*+(?:['’]|\.(?=[^\w]|$))? | \d[\d.,]*+%?)
-    ["'”’»)\]*_]*+[,.;:!?…]*+["'”’»)\]*_]*+""",
+    ["'”’»)\]*_`]*+[,.;:!?…]*+["'”’»)\]*_`]*+""",
     re.VERBOSE,
 )
 """A word of running text, or a number, with the signs around it."""
