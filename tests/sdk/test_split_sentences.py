@@ -313,3 +313,10 @@ def test_code_in_backticks_is_a_word_of_running_text() -> None:
         "Crane to use, e.g. `north`, `south`, `east`, `west`, `harbour` (needs Dock >= 0.14).",
         "If unspecified, will default to `north`.",
     ]
+
+
+def test_lines_with_many_numbers_are_no_paragraph() -> None:
+    lines = [f"crane {number * 7919 % 99991} {number % 9}.{number % 7}.1" for number in range(10, 40)]
+    lines += [f"{number}.5 Load the ship {number * 31 % 97}% {number * 17 % 89}" for number in range(40, 70)]
+    text = "\n".join(lines)
+    assert [text[unit.start : unit.end] for unit in split_units(text)] == lines

@@ -49,6 +49,7 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 """A word of running text, or a number, with the signs around it."""
+_PLAIN_NUMBER = re.compile(r"[\W_]*\d[\W\d_]*")
 _SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.) ?[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
 _NUMBER = re.compile(r"(?:§+\s*)?\d{1,3}(?:\.\d{1,3})*[.)]*\s+")
 """The number of a clause. Its full stop ends no sentence."""
@@ -78,6 +79,8 @@ _SAMPLE = 2000
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
 """Lowest shares of words in prose: in a text with a sentence end; in such a text that does not begin with a
 word; in a text without a sentence end."""
+_RARE = 5
+"""Fewest words for each number in prose without a sentence end."""
 _FEWEST_WORDS = 12
 """Fewest words that a text without a sentence end needs to be prose."""
 _WIDTHS = range(40, 131)
@@ -210,7 +213,8 @@ def is_prose(text: str) -> bool:
     number = _NUMBER.match(sample)
     if _SENTENCE_END.search(sample, number.end() if number else 0):
         return share >= (_FEW if _WORD.fullmatch(words[0]) else _MANY)
-    return len(words) >= _FEWEST_WORDS and share >= _MOST
+    numbers = sum(_PLAIN_NUMBER.fullmatch(word) is not None for word in words)
+    return len(words) >= _FEWEST_WORDS and share >= _MOST and numbers * _RARE <= len(words)
 
 
 def _are_fields(words: Sequence[str]) -> bool:
