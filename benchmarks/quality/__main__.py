@@ -109,9 +109,7 @@ def make_tables(lines: Lines, seed: int) -> list[Table]:
             only={"set": printed},
         ),
         Table("Lead over the strongest peer", STRONGEST, find_strongest(leads), across="rate"),
-        Table(
-            "Answers", ANSWERS, _estimate(rows, "answers", seed), across="system", only={"rate": ("0.1", OWN)}
-        ),
+        Table("Answers", ANSWERS, _estimate(rows, "answers", seed), across="system", only={"rate": ("0.1",)}),
         Table(
             "Support",
             SUPPORT,
