@@ -48,8 +48,8 @@ score, or is a lower one that the quotations fill. Summaries: {shares}.
 
 ## Limits
 
-`docs/results.md` says how many of its answers are right, beside those of the base model, with and without
-the grammar. Nothing checks its answers. Its training runs search at most four times, never open a page, and
+`benchmarks/RESULTS.md` says how many of its answers are right, with the grammar and without. Nothing checks
+its answers. Its training runs search at most four times, never open a page, and
 end in a short answer. For better agents, train larger models for longer with the same commands.
 """
 
