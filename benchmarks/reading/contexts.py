@@ -26,12 +26,13 @@ ALL = "all documents"
 RATES = (0.05, 0.1, 0.25, 0.5)
 RECALL = 0.95
 BUDGETS = (300, 1_000)
-"""Most tokens of a tool result."""
+"""Largest number of tokens of a tool result."""
 TOOLS = "real_results"
 MEETINGS = "meetings"
 PACKAGES = "packages"
 MOST_WORDS = 5
-"""Most words of an answer about packages: the prompt asks for one to five, and many answers are longer."""
+"""Largest number of words of an answer about packages. The prompt asks for one to five, and many answers are
+longer."""
 SETS = ("hotpotqa", "qed_nq_30", "squad", PACKAGES, MEETINGS, TOOLS)
 BEFORE = "tersely, with the sentence before"
 """Whether sentences that open with a pronoun are read better with the one before them."""

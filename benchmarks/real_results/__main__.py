@@ -22,7 +22,7 @@ from tersely import Compressor
 from tersely.errors import TerselyError
 
 BUDGETS = (300, 1_000)
-"""Most tokens of a shortened result."""
+"""Largest number of tokens of a shortened result."""
 TOGETHER = (
     Column("method"),
     Column("budget", "tokens", format=",d"),

@@ -33,7 +33,7 @@ from tersely_http import listen
 
 PATH = "/v1/chat/completions"
 LIMIT = 1000
-"""Most tokens of a tool result, the proxy's default."""
+"""Largest number of tokens of a tool result, the proxy's default."""
 RESULTS = 20
 """Tool results of a long request."""
 UPSTREAM = (sys.executable, "-c", "from benchmarks.surfaces.proxy import serve_upstream; serve_upstream()")

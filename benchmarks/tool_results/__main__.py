@@ -70,7 +70,7 @@ def measure(options: Options) -> Measured:
 def measure_method(
     compressor: Compressor, shorten: Shorten, cases: Sequence[Case], budgets: Sequence[int]
 ) -> list[Line]:
-    """Return the result of one method on each case. `budgets` holds the most tokens of each."""
+    """Return the result of one method on each case. `budgets` holds the largest number of tokens of each."""
     lines: list[Line] = []
     for case, budget in zip(cases, budgets, strict=True):
         start = time.perf_counter()

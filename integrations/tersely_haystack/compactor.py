@@ -37,8 +37,8 @@ class TerselyCompactor:
     Args:
         model: None for the bundled model, a folder, or a hub name.
         keep: number of newest tool results that stay whole.
-        over: most tokens of a result at first; halved down to 50 until the history is small enough. None
-            shortens only the results of `tools`.
+        over: the largest number of tokens of a result at first; halved down to 50 until the history is small
+            enough. None shortens only the results of `tools`.
         tools: limits in tokens by tool name; None leaves the results of that tool unchanged.
 
     Raises:

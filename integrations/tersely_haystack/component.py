@@ -29,7 +29,7 @@ class TerselyDocumentCompressor:
     Args:
         model: None for the bundled model, a folder, or a hub name.
         title_key: meta key of a document's title.
-        threads: most threads that one call uses; None for every core that this process may use.
+        threads: the largest number of threads for one call; None for every core that this process may use.
         ledger: file of the ledger that records each run; None records nothing.
         shadow: whether the documents come back as they were given, and what would have been left out is only
             recorded. Without `ledger`, in the default file.

@@ -35,7 +35,7 @@ _SHELLS = {"bash", "dash", "sh", "zsh"}
 _MAX_SPLIT = 5_000
 """Characters of a command whose quotes are read, which takes time."""
 _MAX_DEPTH = 3
-"""Most shells inside each other that are read."""
+"""Largest number of shells inside each other that are read."""
 _LINES = re.compile(r"[\d,+$]+p?")
 """Numbers of lines."""
 _COMMAND = re.compile(

@@ -20,7 +20,7 @@ from tersely_hook.store import Originals, shell_command
 OVER = 3_000
 """Texts with more tokens are shortened."""
 KEEP = 2_000
-"""Most tokens of what is kept."""
+"""Largest number of tokens of what is kept."""
 
 
 class WordScorer:

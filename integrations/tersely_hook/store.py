@@ -15,7 +15,7 @@ from tersely_hook.client import folder
 
 COMMAND = "tersely_original"
 MAX_BYTES = 100_000_000
-"""Most bytes of all originals; the oldest go first."""
+"""Largest number of bytes of all originals; the oldest go first."""
 MAX_AGE_S = 7 * 24 * 3600
 _SWEEP_S = 3600
 _ID = re.compile(r"[0-9a-f]{12}")

@@ -111,7 +111,7 @@ class Guard:
         key_header: header that holds the key; `authorization` holds `Bearer KEY`.
         is_open: whether a path needs no key.
         local_only: whether the Host header must name this machine.
-        max_bytes: most bytes of a body.
+        max_bytes: the largest number of bytes of a body.
     """
 
     def __init__(

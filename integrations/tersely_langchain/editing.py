@@ -25,8 +25,8 @@ class TerselyContextEdit:
     Args:
         trigger: tokens of the history, by the middleware's counter.
         keep: number of newest tool results that stay whole.
-        over: most tokens of every other result, by the compressor's counter; None shortens only the results
-            of `tools`.
+        over: the largest number of tokens of every other result, by the compressor's counter; None shortens
+            only the results of `tools`.
         tools: limits in tokens by tool name; None leaves the results of that tool unchanged.
         compressor: None for the bundled model.
 
@@ -70,7 +70,7 @@ class TerselySummary:
     Keeps the sentences of the history that the last user message needs, word for word.
 
     Args:
-        budget: most tokens of the summary.
+        budget: the largest number of tokens of the summary.
         summarizer: None for an extractive one with the bundled model.
 
     Raises:

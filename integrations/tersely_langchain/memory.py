@@ -54,8 +54,8 @@ class TerselyMemory(TerselyMiddleware):
     so that this happens only once.
 
     Args:
-        limit: most tokens of the history that the model is shown, by the compressor's counter; 512 or more.
-            The system prompt and the tools come on top.
+        limit: the largest number of tokens of the history that the model is shown, by the compressor's
+            counter; 512 or more. The system prompt and the tools come on top.
         model: writes the notes; None for the most relevant sentences of the history, without a call.
         pins: texts that stay word for word, by name.
         over: tokens above which a tool result is compressed; None compresses only the results of `tools`.

@@ -24,7 +24,7 @@ SHORTENED, HELD_OUT, SHADOW = "shortened", "held_out", "shadow"
 MAX_ROWS = 50_000
 """The oldest requests go first. A row has about 300 bytes."""
 MAX_TOOLS, MAX_NAME = 16, 64
-"""Most tools of a request that are named, and most characters of a name. A client chooses both."""
+"""Largest number of tools of a request that are named, and of characters of a name. A client chooses both."""
 OTHER_TOOLS = "other tools"
 
 _VERSION = 2

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 MAX_BYTES = 16 * 2**20
-"""Most bytes of an answer, or of one line of a stream, that are kept to be read."""
+"""Largest number of bytes of an answer, or of one line of a stream, that are kept to be read."""
 
 
 class Usage(NamedTuple):

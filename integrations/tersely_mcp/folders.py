@@ -16,15 +16,15 @@ from tersely.inputs import check_list, decode_utf8
 from tersely_mcp.handles import Handle, LinkError
 
 MAX_NAMES = 100
-"""Most paths and patterns of one call."""
+"""Largest number of paths and patterns of one call."""
 MAX_FILES = 1000
-"""Most files, or documents, of one call."""
+"""Largest number of files, or documents, of one call."""
 MAX_BYTES = 4_000_000
-"""Most bytes of all files of one call, or characters of its documents."""
+"""Largest number of bytes of all files of one call, or characters of its documents."""
 MAX_DEPTH = 50
-"""Most levels of nested folders that a pattern looks into."""
+"""Largest number of levels of nested folders that a pattern looks into."""
 NAMES_SHOWN = 10
-"""Most files that a message lists."""
+"""Largest number of files that a message lists."""
 
 Parts = tuple[str, ...]
 

@@ -18,11 +18,11 @@ from tersely import Compression, Document
 
 META = "tersely"
 NOTES_TOKENS = 60
-"""Most tokens of the notes below a text."""
+"""Largest number of tokens of the notes below a text."""
 LEAST_WITH_NOTES = 200
 """Smallest budget that keeps a part for the notes."""
 MAX_CHARACTERS = 64_000_000
-"""Most characters of all originals together. The one used longest ago goes first."""
+"""Largest number of characters of all originals together. The one used longest ago goes first."""
 CHARACTERS_PER_DOCUMENT = 500
 """Cost of a document besides its text, so that empty ones do not pile up."""
 

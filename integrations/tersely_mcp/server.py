@@ -41,11 +41,11 @@ from tersely_mcp.replies import (
 
 HOST = "127.0.0.1"
 DEFAULT_BUDGET = 1000
-"""Most tokens that `compress` keeps if the client sets no limit."""
+"""Largest number of tokens that `compress` keeps if the client sets no limit."""
 EXPAND_CHARACTERS = 20_000
-"""Most characters that `expand` shows at once."""
+"""Largest number of characters that `expand` shows at once."""
 MAX_CHARACTERS = 4000
-"""Most characters of a question, or of a text of a lesson."""
+"""Largest number of characters of a question, or of a text of a lesson."""
 SCHEME = "tersely://files/"
 INSTRUCTIONS = """Compresses documents to the sentences that a question needs, word for word.
 compress: pass long documents, or paths of files, with the question; read its text instead of the documents.

@@ -62,20 +62,20 @@ class ProxySettings:
     upstream: str
     """Address of the upstream server, without the paths of its interface."""
     limits: ToolLimits = field(default_factory=lambda: ToolLimits(1000, dict.fromkeys(EDIT_TOOLS)))
-    """Most tokens of a result, by the name of its tool. Blocks of context in messages have the name
-    "context"."""
+    """Largest number of tokens of a result, by the name of its tool. Blocks of context in messages have the
+    name "context"."""
     key: str | None = field(default=None, repr=False)
     """Key that clients send as `x-tersely-key: KEY`; None if everybody may use the proxy."""
     local_only: bool = True
     """Whether requests must name this machine as their host."""
     slots: int | None = None
-    """Most requests that are shortened at once; None for one on each usable core."""
+    """Largest number of requests that are shortened at once; None for one on each usable core."""
     queue: int = 64
-    """Most requests that wait for a slot. Further ones are forwarded unchanged."""
+    """Largest number of requests that wait for a slot. Further ones are forwarded unchanged."""
     timeout_s: float = 10.0
-    """Most seconds that a request waits for its texts to be shortened. Then it is forwarded unchanged."""
+    """Longest time that a request waits for its texts to be shortened. Then it is forwarded unchanged."""
     max_bytes: int = 64 * 2**20
-    """Most bytes of a request's body."""
+    """Largest number of bytes of a request's body."""
     open_originals: bool = False
     """Whether the model gets a tool that returns the original of a shortened text. The proxy runs it."""
     ledger: LedgerSettings | None = None

@@ -16,7 +16,7 @@ from tersely_proxy.streams import ChatStream, Stream, read_events
 logger = logging.getLogger("tersely.proxy")
 
 MAX_REQUESTS = 8
-"""Most further requests for one answer. Calls in the last one are left out."""
+"""Largest number of further requests for one answer. Calls in the last one are left out."""
 
 _STREAMS: dict[type[Interface], type[Stream]] = {
     Chat: ChatStream,

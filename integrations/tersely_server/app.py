@@ -28,7 +28,7 @@ _OPEN_PATHS = frozenset({"/", "/health", "/docs", "/openapi.json"})
 _OPEN_FOLDER = "/static-offline-docs/"
 """Scripts and styles of the page /docs."""
 _LONGEST_PLACE = 80
-"""Most characters of a field name in a message: the client may have chosen it."""
+"""Largest number of characters of a field name in a message: the client may have chosen it."""
 
 
 def build_app(compressor: Compressor, settings: ServerSettings | None = None) -> FastAPI:

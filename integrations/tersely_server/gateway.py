@@ -23,7 +23,7 @@ from tersely_ledger import Entry, Ledger
 from tersely_ledger.store import SHADOW, SHORTENED, record_safely, sum_tools
 
 LIMITS = ToolLimits(1000, dict.fromkeys(EDIT_TOOLS))
-"""Most tokens of a result, by tool."""
+"""Largest number of tokens of a result, by tool."""
 
 Message = dict[str, Any]
 

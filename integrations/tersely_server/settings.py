@@ -23,15 +23,15 @@ class ServerSettings:
     """Whether requests must name this machine as their host. Else a web page could reach the server through a
     host name that it controls."""
     slots: int | None = None
-    """Most requests that are worked on at once; None for one on each usable core."""
+    """Largest number of requests that are worked on at once; None for one on each usable core."""
     queue: int = 32
-    """Most requests that wait for a slot. Further ones are refused with 429."""
+    """Largest number of requests that wait for a slot. Further ones are refused with 429."""
     timeout_s: float = 60.0
-    """Most seconds from the arrival of a request to its result; in a batch, for each of its requests."""
+    """Longest time from the arrival of a request to its result; in a batch, for each of its requests."""
     max_bytes: int = 8 * 2**20
-    """Most bytes of a request's body."""
+    """Largest number of bytes of a request's body."""
     max_documents: int = 1000
-    """Most documents of a request; in a batch, of all its requests together."""
+    """Largest number of documents of a request; in a batch, of all its requests together."""
     log_text: bool = False
     """Whether the log has queries. It never has documents."""
     ledger: LedgerSettings | None = None

@@ -26,7 +26,7 @@ NOTE_KEY = "tersely"
 PREPARED_KEY = "tersely_prepared"
 """Metadata key of a prepared document: its bytes, zipped, as base85, because metadata is often JSON."""
 _MAX_PREPARED_BYTES = 2**28
-"""Most bytes that are unzipped of a prepared document."""
+"""Largest number of bytes that are unzipped of a prepared document."""
 
 EDIT_TOOLS = (
     # Claude Code, OpenCode

@@ -82,8 +82,8 @@ class Compressor:
         for more about options, statuses and reasons.
 
         Args:
-            query: the question that the context should answer. None needs `budget`, `rate` or `level`, and
-                uses no model.
+            query: the question that the context should answer. If it is None, pass `budget`, `rate` or
+                `level`; no model is used.
             docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
             budget: the largest number of tokens of the text. Titles and separators count.
             rate: the same limit, as a share of the input's tokens in (0, 1].

@@ -19,7 +19,7 @@ Request = tuple[str | None, list[Document]]
 """A query and its documents."""
 
 _LONGEST_VALUE = 80
-"""Most characters of a value that a message shows."""
+"""Largest number of characters of a value that a message shows."""
 _OWN_KEYS = frozenset({"text", "title", "id", "metadata"})
 
 

@@ -36,7 +36,7 @@ _BEGIN = re.compile(r"\[begin (\d+) with: (.*)\]")
 _ESCAPED = re.compile(rf"\\*(?:{_AGAIN.pattern}|{_BEGIN.pattern})")
 _WORDS = re.compile(r".*[\s/:|,;=(]")
 _LONGEST_BLOCK = 8
-"""Most lines that are repeated as one."""
+"""Largest number of lines that are repeated as one."""
 _SHORTEST_BEGINNING = 8
 _NOTE = 32
 """About the code points of a note. What it replaces must be longer."""

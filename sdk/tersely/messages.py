@@ -245,7 +245,7 @@ def compress_messages(
         messages: in OpenAI's format.
         query: what the results are needed for; None for the user's last message. Without either, the parts
             that cover most of the results are kept; then `budget` or `rate` is needed.
-        budget: most tokens of all messages, including what roles and calls add.
+        budget: the largest number of tokens of all messages, including what roles and calls add.
         rate: the same as a share of the tokens before. With neither `budget` nor `rate`, the results keep
             what scores above the model's own threshold.
         timeout: seconds until the result is due, as in `Compressor.compress`.

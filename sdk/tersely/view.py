@@ -40,7 +40,7 @@ REASONS = {
 
 STYLE = Path(__file__).with_name("view.css").read_text(encoding="utf-8")
 NOTEBOOK_UNITS = 1000
-"""Most units that a notebook shows, because it stores them in its file."""
+"""Largest number of units that a notebook shows, because it stores them in its file."""
 
 _OPEN_UNITS = 40
 """With more units than this, documents of which nothing was kept are folded."""

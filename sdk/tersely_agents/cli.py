@@ -23,7 +23,7 @@ from tersely_agents.memory.salvage import check_store, save_sessions
 from tersely_agents.summaries import Summarizer, Summary
 
 REPLY_TOKENS = 4096
-"""Most tokens of a turn, thoughts included: small models may otherwise never end."""
+"""Largest number of tokens of a turn, thoughts included: small models may otherwise never end."""
 
 LOCAL_CONTEXT = 8192
 """Tokens of a prompt and its reply, with --local: as many as SmolLM2 was trained on."""

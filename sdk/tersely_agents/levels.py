@@ -29,7 +29,7 @@ class Level:
     characters: tuple[int, int]
     words: tuple[int, int]
     sentences: int
-    """Most sentences."""
+    """Largest number of sentences."""
     content: str
     """Content of a text at this level (appendix U)."""
 

@@ -55,7 +55,7 @@ _CODE = re.compile(
 """A value in code that is not a literal, or a technical term: settings.key2, password1, SHA256."""
 _HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?|localhost:\d+")
 _PASSES = 8
-"""Most passes over a text. A second one finds a secret right after another; more are rare."""
+"""Largest number of passes over a text. A second one finds a secret right after another; more are rare."""
 _LONGEST_PASSWORD = 100
 _LONG = 256
 """Characters. A longer value that is not a secret is not searched for others, so time stays linear."""

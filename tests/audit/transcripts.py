@@ -30,7 +30,7 @@ from tests.sdk.memory_oracles import (
 )
 
 WORDS_AROUND_NOTES = 80
-"""Most tokens of them."""
+"""Largest number of tokens of them."""
 COMPRESSOR = Compressor(FakeScorer(), token_counter=count_tokens)
 WORDS = [
     "lamp", "tower", "1861", "/data/coast.csv", "ferry", "灯塔", "маяк", "max_docs", "tide's", "№7", "\n\n",

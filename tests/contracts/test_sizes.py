@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 MAX_LINES = 350
-"""Most lines of a module, tests included."""
+"""Largest number of lines of a module, tests included."""
 MAX_MEMBERS = 10
 """Public methods and properties of a class of the SDK. Fields and inherited members do not count."""
 EXCUSE = "Many members: "

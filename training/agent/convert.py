@@ -50,8 +50,8 @@ def convert(
     """Write the artifact, and return how well llama.cpp agrees and, of a whole model, what the adapter keeps.
 
     base: model that the training started from, by its folder or hub name; None for SmolLM2. base_gguf: the
-    same model for llama.cpp. rank: of the adapter of a whole model. search_tokens: most tokens that an agent
-    reads of a search. max_tokens: most tokens of a reply.
+    same model for llama.cpp. rank: of the adapter of a whole model. search_tokens: the largest number of
+    tokens that an agent reads of a search. max_tokens: the largest number of tokens of a reply.
 
     Raises ValueError for weights of another model, and RuntimeError if llama.cpp disagrees: raise `rank`.
     """

@@ -58,8 +58,8 @@ def export_agent(run: Path, config: Path, target: Path, command: str, base: Base
 
 
 def count_context(search_tokens: int, max_tokens: int) -> int:
-    """Return the most tokens of a prompt with its reply: a prompt shows the last summary, and a page of twice
-    as many tokens as a search."""
+    """Return the largest number of tokens of a prompt with its reply: a prompt shows the last
+    summary, and a page of twice as many tokens as a search."""
     return _PROMPT_TOKENS + 2 * search_tokens + 2 * max_tokens
 
 

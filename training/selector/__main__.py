@@ -21,10 +21,12 @@ from training.selector_model.groups import has_groups, prepare_groups, read_prep
 from training.settings import read_settings
 
 GROUPS_PER_MINUTE = 240
-"""Most groups prepared for each minute of a run. Two cores train on fewer, so a short run never runs out."""
+"""Largest number of groups prepared for each minute of a run. Two cores train on fewer, so a short
+run never runs out."""
 
 PREPARATION = {None: 0.3, "prepare": 0.9}
-"""Most of the limit that goes to preparation, by `--stage`. On a slow machine it ends with fewer groups."""
+"""Largest share of the limit that goes to preparation, by `--stage`. On a slow machine it ends with fewer
+groups."""
 
 WHOLE_HELDOUT = 60.0
 """Minimum minutes of a run that uses all held-out questions; shorter runs use a part. With all of them,

@@ -39,7 +39,7 @@ class SpanLayout:
     """Context tokens that neighbouring windows share."""
     question_length: int = 64
     longest_answer: int = 24
-    """Most tokens of an answer."""
+    """Largest number of tokens of an answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from tersely.inputs import decode_utf8
 from tersely.types import Document
 
 MAX_BYTES = 1 << 30
-"""Most bytes of a file after it was decompressed."""
+"""Largest number of bytes of a file after it was decompressed."""
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _CONTAINER = "META-INF/container.xml"

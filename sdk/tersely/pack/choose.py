@@ -1,8 +1,8 @@
 """The third step of a compression: which units to keep.
 
 With a threshold, keep those that reach it. Under a limit, keep the best that fit. With a level of detail,
-keep the best that fit into each document's range of characters. Do not keep a sentence twice, unless it is
-very short.
+keep the best of each document, in at most as many characters as the level allows. Do not keep a sentence
+twice, unless it is very short.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 _CONTEXT = 4
 """Such a sentence comes with those before it if together they take at most 1 / _CONTEXT of the limit."""
 _HEADS = 0.5
-"""The price of a part of an opened block includes this share of its heads' tokens, because other parts may
-need the same heads."""
+"""Share of its heads' tokens that the price of a part of an opened block includes. It is less than 1, because
+other parts may need the same heads."""
 
 _RECORDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml"})
 """Kinds of units whose exact repeats are dropped."""
@@ -194,7 +194,8 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
     The first of them is the previous sentence. If that opens with a reference too, the one before it is
     added, and so on, up to the beginning of the paragraph, or until the cost of all these sentences would
-    exceed `room`. The heads of these sentences are added too. A sentence that opens otherwise needs none.
+    exceed `room`. The heads of these sentences are added too. A sentence that does not open with a reference
+    needs no other sentence.
     """
     context: set[int] = set()
     at: int | None = position

@@ -34,8 +34,8 @@ class CrossEncoder:
 
     Args:
         folder: the folder, for example an export of Optimum. A quantized graph is preferred.
-        max_length: most tokens of query and document together; longer documents are cut.
-        threads: most threads of one call; None for every core this process may use.
+        max_length: the largest number of tokens of query and document together; longer documents are cut.
+        threads: the largest number of threads of one call; None for every core this process may use.
 
     Raises:
         ArtifactError: the folder lacks a part, or a part is unusable.

@@ -18,7 +18,7 @@ class Relevance:
 
     Args:
         model: as for `Compressor`: None for the bundled model, a folder, or a hub name.
-        threads: most threads of one call; None for every core this process may use.
+        threads: the largest number of threads of one call; None for every core this process may use.
 
     Raises:
         ArtifactError: the model cannot be used.

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_ANSWER_BYTES = 8 * 2**20
-"""Most bytes of an answer. A reply of 100,000 tokens has less than one million."""
+"""Largest number of bytes of an answer. A reply of 100,000 tokens has less than one million."""
 _MAX_REFUSAL_BYTES = 2**16
-"""Most bytes that are read of an answer that is not a success."""
+"""Largest number of bytes that are read of an answer that is not a success."""
 _PAUSE_S = 0.5
 """Seconds before the second attempt; each further pause is twice as long."""
 _BUSY = frozenset({408, 409, 429})

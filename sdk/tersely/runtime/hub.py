@@ -16,11 +16,11 @@ from tersely.runtime.offline import network_forbidden
 
 FILES = ("*.json", "*.md", "*.npz", "onnx/*")
 MAX_BYTES = 4 * 2**30
-"""Most bytes of a model; an encoder of 300 million weights has 1.2 GB."""
+"""Largest number of bytes of a model; an encoder of 300 million weights has 1.2 GB."""
 MAX_SECONDS = 1800.0
-"""Most seconds of a download: enough for 25 MB at 15 kB a second."""
+"""Longest time of a download: enough for 25 MB at 15 kB a second."""
 _ANSWER_SECONDS = 20.0
-"""Most seconds until the hub lists the files."""
+"""Longest time until the hub lists the files."""
 
 
 class _LimitError(Exception):

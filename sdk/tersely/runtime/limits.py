@@ -8,7 +8,8 @@ from typing import Any
 from tersely.errors import InvalidInputError
 
 MAX_VALUES = 1_000_000
-"""Most brackets and commas in a JSON text. Each may become a value that takes a hundred bytes of RAM."""
+"""Largest number of brackets and commas in a JSON text. Each may become a value that takes a hundred
+bytes of RAM."""
 MAX_SHOWN = 300
 """Characters of a server's words in an error message."""
 

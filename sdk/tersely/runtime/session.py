@@ -31,7 +31,7 @@ class EncoderSession:
 
     Args:
         path: an `.onnx` file.
-        threads: most threads of one run; None for every core this process may use.
+        threads: the largest number of threads of one run; None for every core this process may use.
 
     Attributes:
         inputs: names of the graph's inputs, in the graph's order.

@@ -22,7 +22,8 @@ RELATIONS = ("shared_share", "shared_weight", "names_title", "title_is_named", "
 
 HEADS = 4
 MAX_SENTENCES = 256
-"""Most sentences that see each other: those of highest logit. Time and RAM grow with its square."""
+"""Largest number of sentences that see each other: those of highest logit. Time and RAM grow with its
+square."""
 
 LIMIT = 6.0
 """Largest size of a standardised feature."""

@@ -17,8 +17,8 @@ from tersely.score.features import Logits
 from tersely.score.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
 
 BATCH_TOKENS = 256
-"""Most tokens of one run, unless a single window is longer. Small batches keep every core busy, and int8 is
-more exact on them, because it scales its activations over the whole batch."""
+"""Largest number of tokens of one run, unless a single window is longer. Small batches keep every core busy,
+and int8 is more exact on them, because it scales its activations over the whole batch."""
 
 GPU_BATCH_TOKENS = 16_384
 """The same on a GPU, where one large run beats many small ones."""

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 DENSE = 2**22
-"""Most entries of a matrix of texts and terms: 4 MB, and 32 MB while it is multiplied."""
+"""Largest number of entries of a matrix of texts and terms: 4 MB, and 32 MB while it is multiplied."""
 
 FEW_PHRASES = 32
 """Up to so many phrases, looking for one after the other is faster than a `PhraseFinder`."""

@@ -124,7 +124,7 @@ def score_by_matches(query: str, split: Split) -> Scores:
 
 
 def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
-    """Return scores without a query: what each unit adds, for its length, to the units chosen before it."""
+    """Return scores without a query: what a unit adds to those chosen before it, relative to its length."""
     from tersely.score.coverage import UnitText, score_units
     from tersely.score.structure import rate_failures
 

@@ -45,7 +45,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
 }
 _TABLES = ("row", "table", "stanza")
 _DEEPEST = 8
-"""Most levels of nested texts that are opened. A file in a fence is one level."""
+"""Largest number of levels of nested texts that are opened. A file in a fence is one level."""
 _FEWEST = {"json": 2, "line": 4, "log": 2}
 """Fewest neighbours of a kind that form a series. A mark counts the members left out."""
 

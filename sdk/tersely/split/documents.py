@@ -37,7 +37,7 @@ _SPLIT_SPEED = 400_000
 _COUNT_SPEED = 4_000_000
 """Speed of counting tokens, in code points per second."""
 _ALWAYS_SPLIT = 200_000
-"""Code points that are split however short the time limit is."""
+"""Number of code points that may be split, however short the time limit is."""
 _WITH_FIRST_LINE = ("list_item", "log")
 """Kinds of units whose pieces need the first line of the unit."""
 

@@ -13,10 +13,11 @@ _END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
 """First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
 _WORD = re.compile(r"[.%#!]?(?P<word>[a-z]+)", re.IGNORECASE)
 _LAST = re.compile(r"[.%#!]?(?:en(?=def)|end[ _]?)(?P<word>[a-z]+)(?: \w+)?;?\s*$", re.IGNORECASE)
-"""A line that ends a section. The first line of the section begins with what the group `word` matches: "def"
-in `endef`, which ends `define a`, and "module" in `end module crane`, which ends `module crane`."""
+"""A line that ends a section. The group `word` matches what the first line of the section begins with. In
+`end module crane` it matches "module"; the first line is `module crane`. In `endef` it matches "def"; the
+first line is, for example, `define a`."""
 _MOST_WORDS = 16
-"""Largest number of different words, such as "module", by which first and last lines of a text are paired."""
+"""Largest number of words, such as "module", by which the first and last lines of sections are paired."""
 _IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
 """The line in a section that names what the section describes."""
 _CELLS = re.compile(r".*[^\\]&.*\\\\\s*$")

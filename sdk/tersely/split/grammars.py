@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
 _LONGEST = 1_000_000
-"""Most code points of a source that is parsed."""
+"""Largest number of code points of a source that is parsed."""
 _CHUNK = 65_536
 _STEPS, _BYTES_A_STEP = 100, 32
 """The parser may call back 100 times, and once more for every 32 bytes. A source needs at most one call for

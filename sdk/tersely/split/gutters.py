@@ -17,7 +17,7 @@ _MAVEN = re.compile(r"\[INFO\] (?:Scanning for projects\.|-{3})")
 _START = re.compile(rf"{_PROCESS.pattern}|\* +commit [0-9a-f]{{7}}|{_MAVEN.pattern}")
 _FEWEST = 3
 _MOST_PRINTED = 1_000
-"""Most lines that a test may print between two lines of Maven."""
+"""Largest number of lines that a test may print between two lines of Maven."""
 
 
 def _find_end(lines: Lines, index: int) -> int | None:

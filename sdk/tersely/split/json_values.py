@@ -25,7 +25,7 @@ _SMALL = 80
 _WINDOW = 4096
 """Code points that are first read as JSON. More are read if a value goes on after them."""
 _LONGEST_TOKEN = 16
-"""Most code points of a constant or an escape, which the end of a window may cut."""
+"""Largest number of code points of a constant or an escape, which the end of a window may cut."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
 _SPACE = re.compile(r"\s*")

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from tersely.units import Kind
 
 LONGEST_ITEM = 600
-"""Most code points of a list item, a log entry or a heading. Anything longer is a paragraph with a label."""
+"""Largest number of code points of a list item, a log entry or a heading. Anything longer is a paragraph with
+a label."""
 
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")

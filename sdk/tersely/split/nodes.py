@@ -15,14 +15,14 @@ from tersely.split.lines import find_lines, strip
 from tersely.units import Kind, Link, Series, Unit
 
 DEEPEST = 40
-"""Most containers inside each other that are opened. Anything deeper is one part."""
+"""Largest number of containers inside each other that are opened. Anything deeper is one part."""
 
 
 class Sizes(NamedTuple):
     """Sizes up to which parts of a block are not opened, in code points."""
 
     part: int
-    """Most code points of a value, a row or a sentence that is not opened."""
+    """Largest number of code points of a value, a row or a sentence that is not opened."""
     whole: int
     """The same for a function, a hunk, or a key with everything nested in it."""
 

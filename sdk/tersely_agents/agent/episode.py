@@ -138,7 +138,7 @@ class Setup:
     constrained: bool
     max_turns: int
     max_tokens: int | None
-    """Most tokens of a reply, if the model has a limit."""
+    """Largest number of tokens of a reply, if the model has a limit."""
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,10 @@ class SummaryStrategy(Strategy):
         return self._act(state, turn.call, level=turn.level.number, quality=score, retried=is_retry)
 
     def _limit(self, summary: str, question: str) -> str:
-        """Shorten a summary to the highest level: a model that only adds to it would let the prompt grow."""
+        """Shorten a summary that is longer than the highest level allows.
+
+        A model that only adds to its summary would otherwise make the prompt longer in every turn.
+        """
         most = LEVELS[-1].characters[1]
         if len(summary) <= most:
             return summary

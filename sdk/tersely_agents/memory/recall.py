@@ -13,7 +13,7 @@ from tersely.types import Document
 from tersely_agents.memory.sentences import find_questions
 
 _LONGEST_TITLE = 300
-"""Most characters of a title. Longer questions compete as texts."""
+"""Largest number of characters of a title. Longer questions compete as texts."""
 
 Turn = tuple[str, Sequence[str]]
 """The role of a message, and its texts that left the context."""

@@ -46,7 +46,7 @@ WEAK_SHARE = 0.75
 """Share of the room for notes that statements may take if they bind nobody."""
 
 _FOUND_PER_NOTE = 3
-"""Most tokens of statements for each token that the notes may have."""
+"""Largest number of tokens of statements for each token that the notes may have."""
 _LATER = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
 _QUESTION_CHARACTERS = 300

@@ -48,7 +48,7 @@ class MemorySettings:
 
     @property
     def summary_limit(self) -> int:
-        """Most tokens of a summary."""
+        """Largest number of tokens of a summary."""
         return self.share(SUMMARY_SHARE) if self.summary_tokens is None else self.summary_tokens
 
     def share(self, share: float) -> int:

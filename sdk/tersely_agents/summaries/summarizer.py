@@ -45,9 +45,9 @@ class TrainedModel:
 
     chat: ChatModel
     preselect: int
-    """Most tokens of the documents that it reads."""
+    """Largest number of tokens of the documents that it reads."""
     max_tokens: int
-    """Most tokens of its reply if the caller sets no budget."""
+    """Largest number of tokens of its reply if the caller sets no budget."""
 
 
 class Summarizer:
@@ -57,8 +57,8 @@ class Summarizer:
         model: writes the summary: a chat model, or the folder of a trained summarizer, which runs in this
             process. None for a summary of the documents' own sentences.
         compressor: chooses sentences and counts tokens; None for `Compressor()`.
-        preselect: most tokens of the documents that the model reads, chosen by the compressor. None for all,
-            or for as many as a trained summarizer was made for.
+        preselect: the largest number of tokens of the documents that the model reads, chosen by the
+            compressor. None for all, or for as many as a trained summarizer was made for.
         unsupported: what happens to sentences of the model that no document supports. "flag" keeps them with
             an empty `support`, "drop" leaves them out. None flags them, but with a trained summarizer drops
             them, repetitions, and sentences that mix up the names and numbers of several documents.
@@ -121,7 +121,7 @@ class Summarizer:
             docs: texts, `Document`s, or mappings with the key "text".
             question: what the user wants to know, if that is more than the query.
             aspect: what matters most to the model, one of `ASPECTS`. Extractive summaries ignore it.
-            budget: most tokens of the summary, by the compressor's counter.
+            budget: the largest number of tokens of the summary, by the compressor's counter.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.

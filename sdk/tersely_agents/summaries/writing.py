@@ -51,7 +51,8 @@ class Request:
 
     @property
     def reply_limit(self) -> int | None:
-        """Most tokens of the model's reply. It is above the budget, since the model counts differently."""
+        """Largest number of tokens of the model's reply. It is above the budget, since the model counts
+        differently."""
         return None if self.budget is None else self.budget * 3 // 2 + 16
 
     def messages(self) -> list[Message]:
