@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tersely import ArtifactError, Document, InvalidInputError, OfflineError, cli
-from tersely.runtime.artifacts import write_manifest
+from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely_agents.agent import DocumentIndex, load_agent
+from tersely_agents.agent.summary import write_grammar
+from tersely_agents.agent.tools import finish_tool
 from tersely_agents.agent.trained import describe_prompts, make_agent
 from tersely_agents.chat import ScriptedChat
 from tests.sdk.agents import COMPRESSOR, FINISH, FOUND, QUESTION, SEARCH, requests_of, tagged
@@ -29,6 +32,12 @@ def test_unreadable_turns_end_with_the_compressors_answer() -> None:
     state = make_agent(ScriptedChat(["<think>"] * 9), INDEX, COMPRESSOR, 60).run(QUESTION)
     assert (state.outcome, state.reason) == ("answered", "the model's turns could not be read")
     assert all(turn.fallback for turn in state.trace)
+
+
+def test_a_turn_of_the_bundled_agent_has_room_for_every_level() -> None:
+    limit = load_artifact("tersely-agent", kind="agent").config["max_tokens"]
+    grammar = write_grammar([finish_tool(needs_explanation=True)], 10_000, limit)
+    assert re.findall(r"(\d)</summary_level>", grammar) == ["1", "2", "3", "4", "5"]
 
 
 def write_artifact(folder: Path, prompts: dict[str, str], kind: str = "agent", **further: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,37 @@ def test_statements_in_other_words_are_not_altered(kind: str) -> None:
         assert sources.find_altered(source) == sources.find_altered(same) == ()
 
 
+RULES = [
+    ("A client", "send the header with every request"),
+    ("The operator", "keep the log for ten years"),
+    ("Visitors", "enter the tower after five"),
+    ("The gateway", "drop the oldest packet"),
+    ("A tenant", "sublet the cellar"),
+    ("Pilots", "report their position to Norvik"),
+    ("The parser", "accept trailing commas"),
+    ("Suppliers", "deliver on pallets"),
+    ("The nurse", "open the cabinet at night"),
+    ("Members", "vote by letter"),
+]
+FORCES = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "MAY only")
+COUNTS = ("The pump needs four bolts.", "The form has 3 pages.", "Each ferry carries forty cars.")
+BOUNDS = ("", "at least ", "at most ", "only ", "more than ", "fewer than ")
+
+
+@pytest.mark.parametrize(("who", "what"), RULES)
+def test_another_force_is_named(who: str, what: str) -> None:
+    for force, other in permutations(FORCES, 2):
+        assert find_altered(f"{who} {other} {what}.", [f"{who} {force} {what}."]), (force, other)
+
+
+@pytest.mark.parametrize("statement", COUNTS)
+def test_another_bound_is_named(statement: str) -> None:
+    number = next(word for word in ("four", "3", "forty") if word in statement)
+    said = [statement.replace(number, f"{bound}{number}") for bound in BOUNDS]
+    for source, altered in permutations(said, 2):
+        assert find_altered(altered, [source]), (source, altered)
+
+
 ALL = [row[0] for rows in STATEMENTS.values() for row in rows]
 
 
@@ -169,6 +201,10 @@ def test_a_quotation_alters_nothing(chosen: list[str]) -> None:
         ("The pass costs $49 million dollars.", "The pass costs $ 49 million.", ()),
         ("Pier 7's roof is new.", "Pier 7: Its roof is new.", ()),
         ("The pool has 12 lanes.", "The pool was built by 40 men.", ()),
+        ("The pool was built by more than 40 men.", "Over 40 men built the pool.", ()),
+        ("The pool holds more than 40 swimmers.", "The number of swimmers may exceed 40.", ()),
+        ("The pool has fewer than 40 lockers.", "The pool's lockers number under 40.", ()),
+        ("It has more than 40 lockers.", "It has 40 lockers. It has more than 40 lockers in summer.", ()),
         ("", "The pool was built by 40 men.", ()),
         ("The pool was built by 40 men.", "", ()),
     ],

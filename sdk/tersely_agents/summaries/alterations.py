@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tersely_agents.summaries.claim_words import (
+    BOUNDING,
     COMPARING,
     GRADES,
     MAY_ADD,
@@ -92,7 +93,9 @@ def _compare_quantifiers(clause: Clause, source: Clause) -> Iterator[str]:
         if any(mark.values & other.values for other in others):
             continue
         is_replaced = any(_governs_same(mark, other) for other in others)
-        if has_term(source.terms, mark.governed) and (is_replaced or not mark.values & MAY_ADD):
+        is_exact = mark.governed[:1].isdigit() and not BOUNDING.intersection(source.terms)
+        may_add = mark.values & MAY_ADD and not (is_exact and mark.values & {"more_than", "less_than"})
+        if has_term(source.terms, mark.governed) and (is_replaced or not may_add):
             yield mark.word
     for other in others:
         is_kept = other.values & MAY_DROP or any(mark.values & other.values for mark in own)

@@ -52,6 +52,14 @@ MAY_ADD = frozenset(
 )
 """Quantifiers that a sentence may add where the source has none, or that are compared as negations or
 comparatives."""
+_BOUNDING = """
+    over above past upwards exceed exceeds exceeded exceeding surpass surpasses surpassed plus greater larger
+    bigger longer higher older later heavier under below beneath short smaller shorter lower younger earlier
+    lighter
+"""
+BOUNDING = frozenset(_BOUNDING.split())
+"""Words by which a source says that a number is a bound. Without them, "more than" and "less than" may not be
+added to its number."""
 PHRASES = sorted(
     (tuple(phrase.split()) for phrase in (*MODALS, *QUANTIFIERS) if " " in phrase), key=len, reverse=True
 )

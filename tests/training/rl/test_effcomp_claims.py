@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -168,7 +169,15 @@ def test_claim_on_real_questions_measures_what_it_predicts(
     for name, value in small.items():
         monkeypatch.setattr(effcomp_real, name, value)
     monkeypatch.setattr(effcomp_real, "_PHASE2", replace(effcomp_real._PHASE2, questions=4, validation=3))
+    scored: list[Path] = []
+
+    def score(questions: Sequence[Group], phase: Path) -> list[Scored]:
+        scored.append(phase)
+        return effcomp.score_questions(questions, phase)
+
+    monkeypatch.setattr(effcomp_real, "score_questions", score)
     claim = effcomp_real.RQ4_REAL
     rows = [claim.run(arm, 1, tmp_path / f"arm-{number}") for number, arm in enumerate(claim.arms)]
     wanted = {claim.initial, *(p.metric for p in claim.predictions)}
     assert all(wanted <= set(row) and None not in row.values() for row in rows)
+    assert scored == [tmp_path / "phase1", tmp_path / "phase2"]  # once for both arms
