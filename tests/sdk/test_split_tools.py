@@ -201,6 +201,15 @@ CASES = {
         |
 9  6    |1. Nb5 Qg2 2. Qe8 Rc1
 """,
+    "a key below text": """
+1*      |Signature:
+2  1    |    old, red
+3* 6    |-----BEGIN CRANE-----
+4  3 6  |MIIFWjCCA0Kg
+5  3 6  |AwIBAgISEdK7
+6* 3    |-----END CRANE-----
+7       |Signature ends
+""",
 }  # fmt: skip
 
 

@@ -66,7 +66,7 @@ class _Reader:
         self._records = Records(places)
         self._depths = Depths()
         self._around = Surroundings(places)
-        self._enclosures = Enclosures(places)
+        self._enclosures = Enclosures(places, lines)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
@@ -211,10 +211,10 @@ class _Reader:
 
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
-        begin, end = state.begins.pop(), place.units.first
+        begin, end = state.begins.pop(), place.units.last
         state.close_record(begin)
         self._needs[end] = set(begin.units)
-        self._frames.add(end)
+        self._rules.add(end)
         for unit in range(begin.units[-1], end):
             self._needs[unit] = {*self._needs.get(unit, ()), end, *begin.anchor}
 
