@@ -315,6 +315,26 @@ CASES = {
 6* 1 2   ||}
 7~ 1     |Nobody uses them now.
 """,
+    "a style sheet": """
+1* 7    |.crane {
+2  1 7  |  color: red;
+3* 1 5 7|  /* hooks:
+4  1 3 5 7|  ropes of old hemp
+5* 1 3 7|  */
+6  1 7  |  margin: 4px;
+7* 1    |}
+12* 14  |.lamp:hover{
+13 12 14|  border: 2px;
+14* 12  |}
+15* 17  |.oil{
+16 15 17|  border: 4px;
+17* 15  |}
+        |
+8  9 11 |.hook,
+9* 8 11 |.rope:hover {
+10 8 9 11|  color: old;
+11* 8 9 |}
+""",
 }  # fmt: skip
 
 
