@@ -326,14 +326,20 @@ CASES = {
 12* 14  |.lamp:hover{
 13 12 14|  border: 2px;
 14* 12  |}
-15* 17  |.oil{
-16 15 17|  border: 4px;
-17* 15  |}
         |
 8  9 11 |.hook,
 9* 8 11 |.rope:hover {
 10 8 9 11|  color: old;
 11* 8 9 |}
+""",
+    "sections in angle brackets": """
+1* 5    |<Yard "/crane">
+2  1 5  |    Hook old
+3* 1 4 5|    <Rope hemp>
+6  1 3 4 5|        Length 40
+4* 1 3 5|    </Rope>
+5* 1    |</Yard>
+7       |Lamp red
 """,
 }  # fmt: skip
 

@@ -14,9 +14,9 @@ _BEGIN = re.compile(r"\s*(?:(?:-{5})?BEGIN[: ]\S|\\begin\{|\{\||\{\{[^{}]*$)")
 _END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
 """First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
 _COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
-_WORD = re.compile(r"[.%#!]?(?P<word>[a-z]+)", re.IGNORECASE)
-_LAST = re.compile(r"[.%#!]?(?:en(?=def)|end[ _]?)(?P<word>[a-z]+)(?: \w+)?;?\s*$", re.IGNORECASE)
-"""A line that ends what a line with the same word began: `endef` or `end module crane`."""
+_WORD = re.compile(r"[.%#!<]?(?P<word>[a-z]+)", re.IGNORECASE)
+_LAST = re.compile(r"(?:</|[.%#!]?(?:en(?=def)|end[ _]?))(?P<word>[a-z]+)(?: \w+)?[;>]?\s*$", re.IGNORECASE)
+"""A line that ends what a line with the same word began: `endef`, `end module crane` or `</Directory>`."""
 _MOST_WORDS = 16
 """Most words for which such lines are paired in one text."""
 _IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
