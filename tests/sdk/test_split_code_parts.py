@@ -186,3 +186,18 @@ def test_a_line_with_an_at_sign_is_the_head_of_deeper_lines() -> None:
     for unit in (unit for unit in units if "field7" in text[unit.start : unit.end]):
         entry = "@book{lamps2031," if unit.start < text.index("moles") else "@book{moles2032,"
         assert list_heads(text, units, unit)[0] == entry
+
+
+def test_line_that_closes_a_block_may_follow_a_blank_line() -> None:
+    text = "@media (width: 40px) {\n  .crane {\n    color: red;\n  }\n\n}\n\nThe crane is old.\n"
+    code, *_ = split_units(text)
+    assert text[code.start : code.end].endswith("}\n\n}")
+
+
+def test_comment_inside_a_block_is_not_cut_apart() -> None:
+    lines = "".join(f"  hook({number});\n" for number in range(30))
+    comment = "  /* The ropes\n  are old,\n  so\n  */\n"
+    text = f"crane() {{\n{lines}{comment}{lines}}}\n"
+    units = open_units(text, 40)
+    heads = list_heads(text, units, find_unit(text, units, "are old"))
+    assert {"crane() {", "/* The ropes", "*/", "}"} <= {*heads}

@@ -315,6 +315,32 @@ CASES = {
 6* 1 2   ||}
 7~ 1     |Nobody uses them now.
 """,
+    "a style sheet": """
+1* 7    |.crane {
+2  1 7  |  color: red;
+3* 1 5 7|  /* hooks:
+4  1 3 5 7|  ropes of old hemp
+5* 1 3 7|  */
+6  1 7  |  margin: 4px;
+7* 1    |}
+12* 14  |.lamp:hover{
+13 12 14|  border: 2px;
+14* 12  |}
+        |
+8  9 11 |.hook,
+9* 8 11 |.rope:hover {
+10 8 9 11|  color: old;
+11* 8 9 |}
+""",
+    "sections in angle brackets": """
+1* 5    |<Yard "/crane">
+2  1 5  |    Hook old
+3* 1 4 5|    <Rope hemp>
+6  1 3 4 5|        Length 40
+4* 1 3 5|    </Rope>
+5* 1    |</Yard>
+7       |Lamp red
+""",
 }  # fmt: skip
 
 

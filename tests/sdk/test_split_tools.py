@@ -201,6 +201,62 @@ CASES = {
         |
 9  6    |1. Nb5 Qg2 2. Qe8 Rc1
 """,
+    "a message of a compiler": """
+        |   Compiling crane v1.0
+1       |error[E1]: no hook found for `crane`
+2  1    | --> crane.rs:6:7
+        |  |
+3  1 2  |6 | crane.jib();
+4  1 2 3|  | ^^^^^ no hook
+        |  |
+5  1    |help: there is a rope
+        |  |
+6  1 5  |6 - crane.jib();
+7  1 5  |6 + crane.rope();
+        |
+8       |error[E2]: no lamp found
+9  8    | --> crane.rs:9:1
+10 8 9  |9 | lamp();
+""",
+    "labels that recur among their siblings": """
+1*      |Input 0 of the yard:
+2  1    |  Hook 0:0 red
+3* 1 2  |  Metadata:
+4  1 2 3|    rope: 4
+5  1    |  Hook 0:1 old
+6* 1 5  |  Metadata:
+7  1 5 6|    rope: 9
+""",
+    "lines that begin with dashes": """
+        |------
+2*      |CRANES
+        |------
+3  2    |Hook loads: 12 ropes, 4 stones
+4* 2    |---CRANE 7311, ACTIVE 16 sec
+5  2 4  |4 hook struct(s), rope size 12
+6  2 4  |thread id 36, crane id 9970
+7* 2    |---CRANE 7312, ACTIVE 19 sec
+8  2 7  |9 hook struct(s), rope size 40
+""",
+    "a key below text": """
+1*      |Signature:
+2  1    |    old, red
+3* 6    |-----BEGIN CRANE-----
+4  3 6  |MIIFWjCCA0Kg
+5  3 6  |AwIBAgISEdK7
+6* 3    |-----END CRANE-----
+7       |Signature ends
+""",
+    "a title inside an indented block": """
+1       |Feature: cranes
+2  1    |  As a lifter
+        |
+3* 1    |  Rule: no hook without rope
+        |
+4  1 3 5|    @slow
+5  1 3  |    Scenario: the crane lifts
+6  1 3 5|      When the crane has 32 ropes
+""",
 }  # fmt: skip
 
 

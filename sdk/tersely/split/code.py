@@ -101,8 +101,9 @@ def find_code_end(lines: Lines, index: int) -> int | None:
         if kinds.count(Likeness.PROSE) * 2 > len(kinds) or max(kinds) < Likeness.MAYBE:
             break
         end = longer
-    if end < len(lines) and lines.indent(end) == base and CLOSER.fullmatch(lines.texts[end]):
-        end += 1
+    closer = lines.skip_blank(end)
+    if closer < len(lines) and lines.indent(closer) == base and CLOSER.fullmatch(lines.texts[closer]):
+        end = closer + 1
     value = next((line for line in range(index + 1, end) if find_json_end(lines, line)), end)
     return value if value == end or value > index + 1 else None
 

@@ -1,4 +1,5 @@
-"""Sections between two lines: BEGIN and END, `\\begin{a}` and `\\end{a}`, or `define` and `endef`."""
+"""Sections between two lines: BEGIN and END, `\\begin{a}` and `\\end{a}`, `define` and `endef`, or `/*` and
+`*/`."""
 
 from __future__ import annotations
 
@@ -6,16 +7,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from tersely.split.lines import Lines
 from tersely.split.places import Place
 
 _BEGIN = re.compile(r"\s*(?:(?:-{5})?BEGIN[: ]\S|\\begin\{|\{\||\{\{[^{}]*$)")
 _END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
 """First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
-_WORD = re.compile(r"[.%#!]?(?P<word>[a-z]+)", re.IGNORECASE)
-_LAST = re.compile(r"[.%#!]?(?:en(?=def)|end[ _]?)(?P<word>[a-z]+)(?: \w+)?;?\s*$", re.IGNORECASE)
+_COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
+_WORD = re.compile(r"[.%#!<]?(?P<word>[a-z]+)", re.IGNORECASE)
+_LAST = re.compile(r"(?:</|[.%#!]?(?:en(?=def)|end[ _]?))(?P<word>[a-z]+)(?: \w+)?[;>]?\s*$", re.IGNORECASE)
 """A line that ends a section. The group `word` matches what the first line of the section begins with. In
 `end module crane` it matches "module"; the first line is `module crane`. In `endef` it matches "def"; the
-first line is, for example, `define a`."""
+first line is, for example, `define a`. In `</Yard>` it matches "Yard"; the first line is `<Yard north>`."""
 _MOST_WORDS = 16
 """Largest number of words, such as "module", by which the first and last lines of sections are paired."""
 _IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
@@ -29,9 +32,9 @@ RULED = re.compile(r"\s*\\(?:h|top|mid|bottom)(?:line|rule)\b\s*")
 class Enclosures:
     """The lines that begin and end a section of a text."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[Place], lines: Lines) -> None:
         self._places = places
-        pairs = list(_find_pairs(places))
+        pairs = [*_find_pairs(places), *_find_comments(places, lines)]
         self._first = {first for first, _ in pairs}
         self._last = {last for _, last in pairs}
 
@@ -74,3 +77,14 @@ def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
             for word in words:
                 if found["word"].lower().startswith(word):
                     opened[word, place.indent].append(number)
+
+
+def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[int, int]]:
+    """Yield the indices of the first and the last block of each comment between `/*` and `*/`."""
+    first: int | None = None
+    for number, place in enumerate(places):
+        if first is None and _COMMENT.match(place.line):
+            first = number
+        elif first is not None and lines.texts[place.block.last - 1].rstrip().endswith("*/"):
+            yield first, number
+            first = None

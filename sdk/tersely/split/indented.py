@@ -61,7 +61,7 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
         if at < start:
             continue
         is_empty = _EMPTY_COMMENT.fullmatch(text, *line) is not None
-        if _OPENED.match(text, *line) and (end := _find_closed(text, lines, at)):
+        if end := _find_closed(text, lines, at):
             inner = open_comment(text, lines[at + 1 : end - 1], size)
             nodes.append(Node(line[0], lines[end - 1][1], inner, Series() if inner else None))
             start, was_empty = end, True
@@ -79,7 +79,9 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
 
 
 def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
-    """Return the index after the last line of a block comment; None if it does not end its line."""
+    """Return the index after a block comment that starts in line `at`; None unless it ends its last line."""
+    if not _OPENED.match(text, *lines[at]):
+        return None
     end = text.find("*/", lines[at][0], lines[-1][1])
     while at < len(lines) and end >= lines[at][1]:
         at += 1
@@ -120,7 +122,9 @@ def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int)
     node = Node(lines[0][0], lines[-1][1])
     if node.end - node.start <= sizes.whole or depth >= DEEPEST or len(lines) < _FEWEST:
         return [node]
-    first = next((at for at in range(len(lines)) if not _is_above(text, lines, at)), len(lines))
+    first = 0
+    while first < len(lines) and _is_above(text, lines, first):
+        first = _find_closed(text, lines, first) or first + 1
     comment = open_comment(text, lines[:first], sizes.part)
     if first == len(lines):
         return comment
@@ -165,7 +169,7 @@ def _split_blocks(text: str, lines: Ranges) -> list[list[tuple[int, int]]]:
     blocks: list[list[tuple[int, int]]] = []
     is_above = False
     last = {text[slice(*line)].strip().lower(): at for at, line in enumerate(lines)}
-    here = -1  # the line that ends the here document around a line
+    here = -1  # the last line of the here document or the block comment around a line
     for at, line in enumerate(lines):
         if at <= here:
             blocks[-1].append(line)
@@ -179,6 +183,8 @@ def _split_blocks(text: str, lines: Ranges) -> list[list[tuple[int, int]]]:
             is_above = starts and _ABOVE.match(text, *line) is not None
         if closing := find_closing(text[slice(*line)].rstrip()):
             here = last.get(closing, -1)
+        elif end := _find_closed(text, lines, at):
+            here = end - 1
     return blocks
 
 

@@ -18,7 +18,7 @@ from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
-from tersely.split.surroundings import Surroundings, announces_entries, tie_comments
+from tersely.split.surroundings import Surroundings, announces_entries, find_names, has_body, tie_comments
 from tersely.units import Link
 
 _FEW_WORDS = 3
@@ -63,10 +63,12 @@ class _Reader:
         self._rules: set[int] = set()
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
+        self._names: dict[int, int] = {}
+        """Maps the unit of each line such as `h1,` to that of the line that opens their body."""
         self._records = Records(places)
         self._depths = Depths()
         self._around = Surroundings(places)
-        self._enclosures = Enclosures(places)
+        self._enclosures = Enclosures(places, lines)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
@@ -74,7 +76,7 @@ class _Reader:
         state = State()
         for number, place in enumerate(self._places):
             if place.block.kind == "heading":
-                self._add_heading(place, state)
+                self._add_heading(number, place, state)
                 continue
             self._close(number, place, state)
             if state.begins and self._enclosures.ends(number, place):
@@ -116,6 +118,8 @@ class _Reader:
             body = self._bodies[unit]
             needs = {*self._needs.get(unit, ()), body, *self._find_heads(body)}
             self._needs[unit] = needs - {unit}
+        for name, unit in self._names.items():
+            self._needs[name] = {*self._needs[name], *self._needs[unit], unit} - {name}
 
     def _need(self, place: Place, heads: Sequence[Head]) -> None:
         """Make all units of a block need these heads."""
@@ -174,9 +178,8 @@ class _Reader:
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
-        if self._around.is_cause(number, place):
-            above = self._places[number - 1]
-            state.condition = self._head(above.units.last, above)
+        if (subject := self._around.find_subject(number, place)) and subject.units.last not in self._rules:
+            state.condition = self._head(subject.units.last, subject)
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
         if state.quote and (place.block.prefix or indent < state.quote.indent):
@@ -211,26 +214,27 @@ class _Reader:
 
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
-        begin, end = state.begins.pop(), place.units.first
+        begin, end = state.begins.pop(), place.units.last
         state.close_record(begin)
         self._needs[end] = set(begin.units)
-        self._frames.add(end)
+        self._rules.add(end)
         for unit in range(begin.units[-1], end):
             self._needs[unit] = {*self._needs.get(unit, ()), end, *begin.anchor}
 
-    def _add_heading(self, place: Place, state: State) -> None:
+    def _add_heading(self, number: int, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
         while headings and (headings[-1].depth >= depth or headings[-1].indent > place.indent):
             headings.pop()
-        above = [*headings, *state.begins, *([state.sender] if state.sender else [])]
-        self._need(place, above)
-        first = place.units.first
-        self._frames.add(first)
-        headings.append(self._head(first, place, depth))
+        is_inner = has_body(self._places, number)
+        parents = [head for head in state.parents if is_inner and head.indent < place.indent]
+        self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender])])
+        self._frames.add(place.units.first)
+        headings.append(self._head(place.units.first, place, depth))
         headings[-1].line = place.line
         state.start_section()
+        state.parents = parents
 
     def _add_heads(self, number: int, place: Place, state: State) -> None:
         """Remember a block if it is a head of blocks after it."""
@@ -285,7 +289,8 @@ class _Reader:
                 state.quoters.append(self._head(last, place, level))
             else:
                 self._announce(last, place, state)
-        if state.record is None and place.starts_run and self._records.is_head(number, place):
+        is_free = state.record is None or state.record.run == place.run
+        if number in self._records.leads and is_free and self._records.is_head(number, place):
             state.record = self._head(first, place)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
             if line.strip().isdigit() or (
@@ -334,6 +339,9 @@ class _Reader:
         is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
+        names = find_names(self._places, number) if is_near else []
+        self._needs[unit] = {*self._needs[unit], *names}
+        self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
         if state.condition:
             parent.units, parent.begin = (*state.condition.units, unit), state.condition.begin

@@ -35,6 +35,8 @@ _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
 """What is left of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
+_EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")
+"""The number and the sign before a line that a compiler proposes, below a gutter that ends with `|`."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
 _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
@@ -188,7 +190,13 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
         is_dialogue |= spoken.keys()
     cues = {run for run, block in zip(runs, blocks, strict=True) if CUE.match(lines.texts[block.first])}
     has_signs = any(_SIGNED_BLOCK.match(lines.texts[block.first]) for block in blocks)
-    indents = [_find_indent(lines, block, has_signs) for block in blocks]
+    guttered = {
+        run for run, block in zip(runs, blocks, strict=True) if lines.texts[block.first].strip() == "|"
+    }
+    indents = [
+        _find_indent(lines, block, has_signs, run in guttered)
+        for block, run in zip(blocks, runs, strict=True)
+    ]
     for number, (block, below) in enumerate(pairwise(blocks)):
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
@@ -227,12 +235,12 @@ def _strip_prefix(line: str, block: Block) -> str:
     return PREFIX.sub("", line, count=1) if block.prefix else line
 
 
-def _find_indent(lines: Lines, block: Block, has_signs: bool) -> int:
+def _find_indent(lines: Lines, block: Block, has_signs: bool, in_gutter: bool) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
     line = lines.texts[block.first]
     if block.kind in ("heading", "table"):
         return lines.indent(block.first)
-    if branch := _BRANCH.match(line):
+    if branch := _BRANCH.match(line) or (in_gutter and _EDIT.match(line)):
         return len(branch[0])
     if has_signs and (sign := _SIGN.match(line)):
         return len(sign[0])

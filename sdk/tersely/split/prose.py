@@ -32,6 +32,7 @@ _STOPS = tuple(".!:…。！：।။។")
 _TERMINALS = (*_STOPS, "?", "？", "؟")
 SECTION = re.compile(
     r"""\s*(?:
+      (?!-{5}(?:BEGIN|END)\ )
       (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from tersely.split.lines import CLOSER
 from tersely.split.places import Place
 
 LABEL = re.compile(
@@ -31,9 +32,17 @@ class Records:
         self._places = places
         self._starts = Counter(first_word(place) for place in places if place.starts_run)
         """The first words of runs: records of one kind begin alike."""
+        self.leads = set[int]()
+        """The first line of each run. Also each line indented less than all lines above it in its run, and
+        less than the line below it."""
         labelled, total = Counter[int](), Counter[int]()
-        indents = dict[int, int]()
-        for place in places:
+        indents, lowest = dict[int, int](), dict[int, int]()
+        for number, place in enumerate(places):
+            below = places[number + 1] if number + 1 < len(places) else place
+            has_body = below.run == place.run and below.indent > place.indent
+            if place.starts_run or (place.indent < lowest[place.run] and has_body):
+                self.leads.add(number)
+            lowest[place.run] = min(place.indent, lowest.get(place.run, place.indent))
             # Lines that are indented more continue the value above them. A gutter counts as an indent.
             is_flush = place.indent <= indents.setdefault(place.run, place.indent)
             if place.is_text and (is_flush or not place.line[:1].isspace()):
@@ -59,9 +68,12 @@ class Records:
         if at == len(places) or places[at].run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
         below = places[at]
+        if CLOSER.fullmatch(below.line):
+            return False
         if place.run in self._records:
-            # A line with indented lines below it, such as `a.c:3: error`, is not the head of its siblings.
-            return _KEY.match(place.line) is not None or at == number + 1
+            # A line with indented lines below it, such as `a.c:3: error`, does not head siblings like it.
+            differs = _shape(place.line) != _shape(below.line)
+            return _KEY.match(place.line) is not None or at == number + 1 or differs
         if self._places[-1].run == 0 or OPTION.match(place.line):
             return False
         if place.block.kind == "sentence" and below.block.kind == "line":
@@ -79,6 +91,8 @@ class Records:
         A table is no such text if its title begins like the record.
         """
         if place.run not in self._records or len(self._records) < 2:
+            return False
+        if self._places[number + 1].indent > place.indent and not _KEY.match(place.line):
             return False
         end = number
         while end < len(self._places) and self._places[end].run == place.run:

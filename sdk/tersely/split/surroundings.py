@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -14,9 +14,16 @@ from tersely.split.records import LABEL, OPTION, first_word
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
-_STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S")
+_STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|-{3,}[^\W\d_].*[^-]$")
 _COMMENTS = ("#", "//", ";", "--", "%")
+_TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {1,2}-(?: |$)")
+_VALUE = re.compile(r"[:=]\s")
+_MOST_NAMES = 16
+"""Most lines that share a body."""
+_NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
+_NOTE = re.compile(r"\s*\|\s+\S")
+_ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
 
@@ -38,6 +45,7 @@ class Surroundings:
         self._titles |= {at for at in below_heading if places[at + 1].block.kind == "log"}
         self._captioned = {places[at].run for at in self._titles if places[at + 1].block.kind == "log"}
         self._titles |= _find_first_fields(places) | _find_first_tags(places)
+        self._subjects = {**dict(_find_noted(places)), **dict(_find_labelled(places))}
 
     def is_option(self, number: int, place: Place) -> bool:
         """Return whether a line begins with the name of an option, and does not continue the text above
@@ -61,11 +69,17 @@ class Surroundings:
         is_near = below is not None and below.run == place.run and below.indent == place.indent
         return is_near and below is not None and not _GAPPED.match(below.line)
 
-    def is_cause(self, number: int, place: Place) -> bool:
-        """Return whether a line with an exception explains the line above it."""
+    def find_subject(self, number: int, place: Place) -> Place | None:
+        """Return the place above that a line continues although it is not indented more.
+
+        That is the line above an exception, the numbered line above a note in a gutter, or the line above a
+        label such as `Metadata:` that several lines have.
+        """
+        if number in self._subjects:
+            return self._places[self._subjects[number]]
         above = self._places[number - 1] if number else place
         is_near = above.run == place.run and above.indent == place.indent and above.block.kind != "log"
-        return number > 0 and is_near and _CAUSE.match(place.line) is not None
+        return above if number and is_near and _CAUSE.match(place.line) else None
 
     def starts_step(self, number: int, place: Place) -> bool:
         """Return whether a line heads all lines down to the next such line.
@@ -167,13 +181,13 @@ def announces_entries(place: Place, below: Place | None) -> bool:
 
 
 def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
-    """Make each comment need the line below it, in `needs`."""
+    """Make each comment, and each line of tags such as `@slow`, need the line below it, in `needs`."""
     target: int | None = None
     below: Place | None = None
     for place in reversed(places):
         if below is None or below.block.first != place.block.last:
             target = None
-        if not place.block.prefix.startswith(_COMMENTS):
+        if not (place.block.prefix.startswith(_COMMENTS) or _TAGS_ALONE.fullmatch(place.line)):
             target = place.units.first
         elif target is not None:
             for unit in range(place.units.first, place.units.last + 1):
@@ -192,3 +206,57 @@ def _find_first_fields(places: Sequence[Place]) -> frozenset[int]:
     ]
     names = [LABEL.match(places[number].line) and places[number].line.partition(":")[0] for number in numbers]
     return frozenset(numbers) if len(names) > 1 and names[0] and len({*names}) == 1 else frozenset()
+
+
+def _find_noted(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
+    """Yield the index of each line that only follows a `|`, and that of the numbered line above it."""
+    noted: int | None = None
+    for number, place in enumerate(places):
+        if noted is not None and place.run != places[noted].run:
+            noted = None
+        if _NUMBERED.match(place.line):
+            noted = number
+        elif not _NOTE.match(place.line):
+            noted = None
+        elif noted is not None:
+            yield number, noted
+
+
+def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
+    """Yield the index of each label that recurs between its siblings, and that of the sibling above it.
+
+    Siblings are the lines with one indent under one line that is indented less.
+    """
+    found: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+    above: list[tuple[int, int, int]] = []
+    """The last line of each smaller indent: its indent, its index, and that of the sibling it belongs to."""
+    for number, place in enumerate(places):
+        while above and above[-1][0] > place.indent:
+            above.pop()
+        owner = number
+        sibling = above.pop()[2] if above and above[-1][0] == place.indent else None
+        is_label = not place.speaks and has_body(places, number) and _ONLY_LABEL.match(place.line)
+        if is_label and sibling is not None and places[sibling].run == place.run:
+            found[above[-1][1] if above else -1, place.line.strip()].append((number, sibling))
+            owner = sibling
+        above.append((place.indent, number, owner))
+    return (pair for pairs in found.values() if len(pairs) > 1 for pair in pairs)
+
+
+def has_body(places: Sequence[Place], number: int) -> bool:
+    """Return whether the line below the place `number` is indented more."""
+    return number + 1 < len(places) and places[number + 1].indent > places[number].indent
+
+
+def find_names(places: Sequence[Place], number: int) -> list[int]:
+    """Return the units of the lines above that share the body of this one, as `h1,` does with `h2 {`."""
+    at = number
+    if places[number].line.rstrip().endswith(("{", ":")):
+        while at and _shares(places[at - 1], places[number]) and number - at < _MOST_NAMES:
+            at -= 1
+    return [above.units.first for above in places[at:number]]
+
+
+def _shares(above: Place, place: Place) -> bool:
+    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    return is_near and above.line.rstrip().endswith(",") and not _VALUE.search(above.line)
