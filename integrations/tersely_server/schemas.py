@@ -132,9 +132,11 @@ class MessagesRequest(_Request):
         description="what the results are needed for; null: the last message of the user",
         json_schema_extra=_NOT_BLANK,
     )
-    budget: _MaybeCount = Field(None, description="most tokens of all messages", json_schema_extra=_COUNT)
+    budget: _MaybeCount = Field(
+        None, description="the largest number of tokens of all messages", json_schema_extra=_COUNT
+    )
     rate: float | None = Field(
-        None, description="most tokens of all messages, as a share of before", json_schema_extra=_SHARE
+        None, description="the same limit, as a share of the tokens before", json_schema_extra=_SHARE
     )
     timeout: float | None = Field(
         None,
@@ -215,7 +217,9 @@ class SummarizeRequest(WithDocuments):
         description="what the user wants to know, if more than the query",
         json_schema_extra=_NOT_BLANK,
     )
-    budget: _MaybeCount = Field(None, description="most tokens of the summary", json_schema_extra=_COUNT)
+    budget: _MaybeCount = Field(
+        None, description="the largest number of tokens of the summary", json_schema_extra=_COUNT
+    )
 
 
 class CompressReply(BaseModel):

@@ -74,7 +74,7 @@ class Compressor:
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """Keep what the query needs or, without a query, what covers most of the documents.
+        """Keep what the query needs or, without a query, what covers as much of the documents as possible.
 
         With `budget` or `rate`, the best units fill the limit; with `recall` in addition, only units that
         reach its threshold compete. Otherwise every unit that reaches a threshold is kept, so the size varies

@@ -206,7 +206,7 @@ class TextCompressor(Protocol):
         rate: float | None = ...,
         timeout: float | None = ...,
     ) -> Compression:
-        """Keep what the query needs of each text or, without a query, what covers most of them."""
+        """Keep what the query needs of each text; without a query, cover as much of them as possible."""
         ...
 
     def count_tokens(self, text: str) -> int:
@@ -244,7 +244,7 @@ def compress_messages(
         compressor: chooses what is kept, and counts tokens.
         messages: in OpenAI's format.
         query: what the results are needed for; None for the user's last message. Without either, the parts
-            that cover most of the results are kept; then `budget` or `rate` is needed.
+            that cover as much of the results as possible are kept; then `budget` or `rate` is needed.
         budget: the largest number of tokens of all messages, including what roles and calls add.
         rate: the same as a share of the tokens before. With neither `budget` nor `rate`, the results keep
             what scores above the model's own threshold.

@@ -83,7 +83,9 @@ def app() -> None:
 
 
 @app.command()
-@option("-q --query QUERY", "the question; without one, keep what covers most of the documents")
+@option(
+    "-q --query QUERY", "the question; without one, keep what covers as much of the documents as possible"
+)
 @option(
     "--batch FILE",
     'JSON lines {"query", "documents", "id"} from FILE or -; JSON lines out, in the same order',

@@ -32,13 +32,13 @@ LEDGER = combine(
 LIMITS = combine(
     option(
         "--over N",
-        "most tokens of a result; keep: only the tools that --tool names (default: 1000)",
+        "largest number of tokens of a result; keep: only the tools that --tool names (default: 1000)",
         type=parse_tokens,
         default=1000,
     ),
     option(
         "--tool NAME=N",
-        "most tokens of this tool's results, or keep; also context=N; repeat it for more",
+        "largest number of tokens of this tool's results, or keep; also context=N; repeat it for more",
         multiple=True,
     ),
     option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)"),

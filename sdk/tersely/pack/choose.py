@@ -27,8 +27,8 @@ _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 _CONTEXT = 4
 """Such a sentence comes with those before it if together they take at most 1 / _CONTEXT of the limit."""
 _HEADS = 0.5
-"""Share of its heads' tokens that the price of a part of an opened block includes. It is less than 1, because
-other parts may need the same heads."""
+"""The price of a part of an opened block includes this share of the cost of the part's heads. The share is
+less than 1, because other parts may need the same heads."""
 
 _RECORDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml"})
 """Kinds of units whose exact repeats are dropped."""

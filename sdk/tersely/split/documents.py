@@ -69,7 +69,7 @@ class Split:
     bypass: Bypass | None = None
     """Set if everything is kept without scores. The units are then whole."""
     unread: Sequence[Unit] = ()
-    """The ends of documents that there was no time to split. No other unit overlaps them."""
+    """The ends of documents, if there was no time to split them. No other unit overlaps them."""
 
     def positions(self, doc: int) -> range:
         """Return the positions of a document's units."""

@@ -20,7 +20,7 @@ _LAST = re.compile(r"(?:</|[.%#!]?(?:en(?=def)|end[ _]?))(?P<word>[a-z]+)(?: \w+
 `end module crane` it matches "module"; the first line is `module crane`. In `endef` it matches "def"; the
 first line is, for example, `define a`. In `</Yard>` it matches "Yard"; the first line is `<Yard north>`."""
 _MOST_WORDS = 16
-"""Largest number of words, such as "module", by which the first and last lines of sections are paired."""
+"""At most this many words, such as "module", are used to pair the first and last lines of sections."""
 _IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
 """The line in a section that names what the section describes."""
 _CELLS = re.compile(r".*[^\\]&.*\\\\\s*$")

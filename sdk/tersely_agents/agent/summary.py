@@ -238,8 +238,9 @@ def write_grammar(tools: Sequence[Tool], material: int, max_tokens: int | None =
     """Return a grammar (GBNF) under which a model of llama.cpp can only write turns that `parse_turn` reads.
 
     Every part has a longest length, so that a small model comes to an end. A summary has the length of its
-    level, and levels that need more material are left out: the model would make up the rest. A call has the
-    arguments that its tool requires; if it requires none, the call has the tool's first argument.
+    level. A level is left out if its shortest summary is longer than the material, because the model would
+    invent the rest. A call has the arguments that its tool requires; if it requires none, the call has the
+    tool's first argument.
 
     material: number of characters to summarise. If it is 0, the summary may be empty. If it is too small for
         every level, the summary has at least `material` characters.

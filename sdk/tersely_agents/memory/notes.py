@@ -246,7 +246,7 @@ def _shorten_question(shortener: Shortener, text: str, limit: int) -> str:
 
 
 def _find_best_sentence(shortener: Shortener, text: str, question: str) -> str:
-    """Return the sentence of an answer that its question needs most."""
+    """Return the sentence of an answer with the highest score for the question."""
     sentences = find_sentences(text)
     if len(sentences) < 2:
         return text
@@ -261,7 +261,7 @@ def _find_best(result: Compression) -> Span:
 
 
 def _shorten_answer(shortener: Shortener, text: str, limit: int, question: str) -> str:
-    """Return the sentences of an answer that its question needs most; "" if the best is not among them."""
+    """Shorten an answer to what the question needs most; "" if this leaves out the best sentence."""
     if shortener.count(text) <= limit:
         return text
     result = shortener.compressor.compress(question, [text], budget=limit)

@@ -116,7 +116,7 @@ def find_source(message: Json, key: str | None, original: str | None) -> Context
 class Shortener:
     """Shortens texts with a compressor, which is loaded when it is first needed.
 
-    If a query is None, the sentences that cover most of a text are kept.
+    If a query is None, the sentences that cover as much of a text as possible are kept.
     """
 
     def __init__(self, compressor: Compressor | None, count: Callable[[str], int]) -> None:
