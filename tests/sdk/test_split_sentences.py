@@ -175,6 +175,8 @@ strings = st.one_of(
 
 
 @settings(max_examples=200)
+@example("A title\n---")
+@example("A title\n---\nBelow")
 @given(strings)
 def test_every_visible_code_point_is_in_exactly_one_unit(text: str) -> None:
     units = split_units(text)

@@ -72,7 +72,10 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
 
 def _find_framed_end(lines: Lines, index: int) -> int | None:
     """Return the index after a title between two rules of its own length."""
-    rule, title, below = (line.strip() for line in lines.texts[index : index + 3])
+    framed = [line.strip() for line in lines.texts[index : index + 3]]
+    if len(framed) < 3:
+        return None
+    rule, title, below = framed
     is_framed = rule == below and len(rule) == len(title) <= _LONGEST_UNDERLINED
     return index + 3 if is_framed and not _RULE.match(title) else None
 
