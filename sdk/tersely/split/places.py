@@ -22,8 +22,8 @@ _STARS = re.compile(r"(\*{2,6})\s")
 """The stars before a nested item of wikitext or AsciiDoc."""
 _STARRED = re.compile(r"(\*{1,6}) ")
 """The stars before a heading of org."""
-_LATEX = re.compile(r"\\(\w+)")
 _LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
+_LATEX = re.compile(rf"\\({'|'.join(_LATEX_LEVELS)})\b")
 _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 """A heading with a row of signs after it, as Ansible prints: PLAY, and TASK below it."""
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
