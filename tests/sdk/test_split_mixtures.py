@@ -22,11 +22,12 @@ LINES = [
     "  Scenario: b", "    Given c", "end", "fi", "done", "if x", "else", "12 | code", "   12\tcode",
     "Traceback (most recent call last):", '  File "a.py", line 1, in f', "ValueError: x", "a,b,c", "1,2,3",
     '"q', 'r",2', "commit 0123456789abcdef0123456789abcdef01234567", "Author: A <a@b.example>", "   |",
-    "note: x", "error[E0001]: y", "  --> a.rs:1:2", "TASK [a] ****", "<!--", "-->", "\\", "%", "PLAY RECAP *****",
+    "note: x", "error[E0001]: y", "  --> a.rs:1:2", "TASK [a] ****", "<!--", "-->", "\\", "%",
+    "PLAY RECAP *****",
 ]  # fmt: skip
-mixtures = st.tuples(
-    st.sampled_from(["\n", "\n\n", "\r\n"]), st.lists(st.sampled_from(LINES), max_size=12)
-).map(lambda pair: pair[0].join(pair[1]))
+breaks = st.sampled_from(["\n", "\n\n", "\r\n"])
+lines = st.lists(st.sampled_from(LINES), max_size=12)
+mixtures = st.tuples(breaks, lines).map(lambda pair: pair[0].join(pair[1]))
 
 
 @settings(max_examples=400)
