@@ -15,6 +15,8 @@ from transformers import (
     BertModel,
     ModernBertConfig,
     ModernBertModel,
+    MPNetConfig,
+    MPNetModel,
     PreTrainedTokenizerFast,
 )
 
@@ -60,9 +62,11 @@ PHASE2 = Phase2Config(
 
 
 def save_encoder(kind: str, folder: Path) -> None:
-    """Save a BERT or ModernBERT (`bert`, `modernbert`) of random weights with its tokenizer."""
+    """Save an encoder (`bert`, `modernbert` or `mpnet`) of random weights with its tokenizer."""
     if kind == "bert":
         BertModel(BertConfig(**SHAPE)).save_pretrained(folder)
+    elif kind == "mpnet":
+        MPNetModel(MPNetConfig(**SHAPE)).save_pretrained(folder)
     else:
         ids = {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
         ModernBertModel(ModernBertConfig(**SHAPE, **ids)).save_pretrained(folder)

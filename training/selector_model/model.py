@@ -135,7 +135,7 @@ def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutCo
     runtime."""
     base = resolve_base(config.base_model)
     tokenizer = AutoTokenizer.from_pretrained(base)
-    encoder = AutoModel.from_pretrained(base, attn_implementation="sdpa")
+    encoder = AutoModel.from_pretrained(base)
     for module in encoder.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0

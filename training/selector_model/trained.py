@@ -26,7 +26,7 @@ def save_trained(model: SelectorModel, tokenizer: Any, layout: LayoutConfig, fol
 
 def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
     """Load the model, in evaluation mode on the CPU, and its layout."""
-    encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder), attn_implementation="sdpa")
+    encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder))
     layout = _read_layout_config(folder)
     weights = load_weights(folder)
     is_wide = weights["keep.weight"].shape[1] > encoder.config.hidden_size
