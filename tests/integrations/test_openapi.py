@@ -12,7 +12,6 @@ import httpx2
 
 from tersely import Compressor
 from tersely_server import build_app
-from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
 
 QUESTION: dict[str, Any] = {"query": "q", "documents": ["One. Two."]}
@@ -24,7 +23,7 @@ NOUL = {"type": "noul", "instructions": "q"}
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serve_app(build_app(Compressor(FakeScorer()))) as address:
+    with serve_app(build_app(Compressor(threads=1))) as address:  # the fakes have no calibration
         yield address
 
 
