@@ -93,6 +93,9 @@ def _load_agent(options: dict[str, Any]) -> Agent:
     local, server_model, strategy = options["local"], options["chat_model"], options["strategy"]
     if local is not None and server_model is not None:
         raise InvalidInputError("--chat-model names a model on a server. Leave it out with --local.")
+    trained = local if local and (local in ALL_BUNDLED or Path(local).is_dir()) else None
+    if trained is None:
+        _refuse_base(options)
     index = FolderIndex(options["docs"])
     threads = options["threads"]
     shared: dict[str, Any] = {
@@ -101,11 +104,10 @@ def _load_agent(options: dict[str, Any]) -> Agent:
         "compressor": Compressor(options["model"], threads=threads),
         "trace_file": options["trace"],
     }
-    if local and (local in ALL_BUNDLED or Path(local).is_dir()):  # an agent that was trained here
+    if trained is not None:
         if strategy != "summary":
-            raise InvalidInputError(f"{local} writes the turns of one strategy. Leave --strategy out.")
-        return load_agent(index, local, base=options["base"], threads=threads, **shared)
-    _refuse_base(options)
+            raise InvalidInputError(f"{trained} writes the turns of one strategy. Leave --strategy out.")
+        return load_agent(index, trained, base=options["base"], threads=threads, **shared)
     if local is None:
         chat = OpenAIChat(server_model, base_url=options["base_url"], max_tokens=REPLY_TOKENS)
     else:

@@ -69,8 +69,13 @@ def test_lessons_that_cannot_be_read_are_an_error(small_model: OpenAIChat) -> No
 
 
 def test_the_command_prints_what_the_agent_did(
-    llama_server: str, folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    llama_server: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("tersely_agents.cli.REPLY_TOKENS", 64)  # the small model would go on for a minute
     url, trace = llama_server, str(tmp_path / "trace.jsonl")
     command = ["agent", "--docs", str(folder), "-q", "Who holds the spare key?", "--base-url", url]
     bank = tmp_path / "lessons.db"
