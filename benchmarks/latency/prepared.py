@@ -98,7 +98,7 @@ def make_tables(lines: Lines, seed: int) -> list[Table]:
     kept: list[Row] = []
     for task in dict.fromkeys(line["task"] for line in lines):
         kept += _summarise(TASKS[task].title, [line for line in lines if line["task"] == task], seed)
-    return [Table("Kept", KEPT, tuple(kept), across="rate")]
+    return [Table("Kept", KEPT, tuple(kept), across="rate", only={"kept": ("answers",)})]
 
 
 def _measure_bytes(compressor: Compressor) -> Row:
