@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -316,7 +315,6 @@ def _stem(word: str) -> str:
     return _SUFFIX.sub("", word.lower())
 
 
-@lru_cache(maxsize=1 << 10)
 def _compile(term: str) -> re.Pattern[str]:
     """Return a pattern of the words that begin with a term; a number counts only as a whole."""
     word, _, number = term.partition(" ")
