@@ -7,13 +7,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from tersely.split.lines import Lines
+from tersely.split.lines import OPENED_COMMENT, Lines
 from tersely.split.places import Place
 
 _BEGIN = re.compile(r"\s*(?:(?:-{5})?BEGIN[: ]\S|\\begin\{|\{\||\{\{[^{}]*$)")
 _END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
 """First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
-_COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
 _WORD = re.compile(r"[.%#!<]?(?P<word>[a-z]+)", re.IGNORECASE)
 _LAST = re.compile(r"(?:</|[.%#!]?(?:en(?=def)|end[ _]?))(?P<word>[a-z]+)(?: \w+)?[;>]?\s*$", re.IGNORECASE)
 """A line that ends a section. The group `word` matches what the first line of the section begins with. In
@@ -83,7 +82,7 @@ def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[int,
     """Yield the indices of the first and the last block of each comment between `/*` and `*/`."""
     first: int | None = None
     for number, place in enumerate(places):
-        if first is None and _COMMENT.match(place.line):
+        if first is None and OPENED_COMMENT.match(place.line):
             first = number
         elif first is not None and lines.texts[place.block.last - 1].rstrip().endswith("*/"):
             yield first, number

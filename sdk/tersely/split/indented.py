@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tersely.split.fences import find_closing
-from tersely.split.lines import find_indent
+from tersely.split.lines import OPENED_COMMENT, find_indent
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
@@ -30,7 +30,6 @@ _COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
 _ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 """The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
 of CSS and `@article{...,` of BibTeX are heads themselves."""
-_OPENED = re.compile(r"\s*/\*(?!.*\*/)")
 _EMPTY_COMMENT = re.compile(r"\s*(?:#+|//+|/\*+|\*+/?)?\s*")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
@@ -80,7 +79,7 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
 
 def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
     """Return the index after a block comment that starts in line `at`; None unless it ends its last line."""
-    if not _OPENED.match(text, *lines[at]):
+    if not OPENED_COMMENT.match(text, *lines[at]):
         return None
     end = text.find("*/", lines[at][0], lines[-1][1])
     while at < len(lines) and end >= lines[at][1]:

@@ -70,6 +70,8 @@ _MAYBE = re.compile(
     re.VERBOSE,
 )
 
+OPENED_COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
+"""The first line of a block comment that a later line closes."""
 CLOSER = re.compile(r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z|(?:end(?:if|ef)?|fi|done|esac)\b\W*+))++")
 """Lines that only close the blocks above them."""
 FRAME = re.compile(r"#\d+\s")
