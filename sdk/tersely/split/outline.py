@@ -17,8 +17,8 @@ from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
-from tersely.split.records import ANSWER, LABEL, QUESTION, Records
-from tersely.split.surroundings import Surroundings, announces_entries, find_names, has_body, tie_comments
+from tersely.split.records import ANSWER, LABEL, QUESTION, Records, has_body
+from tersely.split.surroundings import Surroundings, announces_entries, find_names, tie_comments
 from tersely.units import Link
 
 _FEW_WORDS = 3

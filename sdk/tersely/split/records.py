@@ -38,9 +38,8 @@ class Records:
         labelled, total = Counter[int](), Counter[int]()
         indents, lowest = dict[int, int](), dict[int, int]()
         for number, place in enumerate(places):
-            below = places[number + 1] if number + 1 < len(places) else place
-            has_body = below.run == place.run and below.indent > place.indent
-            if place.starts_run or (place.indent < lowest[place.run] and has_body):
+            is_head = has_body(places, number) and places[number + 1].run == place.run
+            if place.starts_run or (place.indent < lowest[place.run] and is_head):
                 self.leads.add(number)
             lowest[place.run] = min(place.indent, lowest.get(place.run, place.indent))
             # Lines that are indented more continue the value above them. A gutter counts as an indent.
@@ -92,7 +91,7 @@ class Records:
         """
         if place.run not in self._records or len(self._records) < 2:
             return False
-        if self._places[number + 1].indent > place.indent and not _KEY.match(place.line):
+        if has_body(self._places, number) and not _KEY.match(place.line):
             return False
         end = number
         while end < len(self._places) and self._places[end].run == place.run:
@@ -108,6 +107,11 @@ def _shape(line: str) -> str:
     word = (line.split(maxsplit=1) or [""])[0]
     word = _NUMBER.sub("9", _LETTERS.sub(lambda found: "A" if found[0][0].isupper() else "a", word))
     return word[:3]
+
+
+def has_body(places: Sequence[Place], number: int) -> bool:
+    """Return whether the line below the place `number` is indented more."""
+    return number + 1 < len(places) and places[number + 1].indent > places[number].indent
 
 
 def first_word(place: Place) -> str:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
 from tersely.split.places import CLAUSE, CUE, Head, Place, is_rule
-from tersely.split.records import LABEL, OPTION, first_word
+from tersely.split.records import LABEL, OPTION, first_word, has_body
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
@@ -20,7 +20,7 @@ _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {1,2}-(?: |$)")
 _VALUE = re.compile(r"[:=]\s")
 _MOST_NAMES = 16
-"""Most lines that share a body."""
+"""Largest number of lines that share a body."""
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
 _NOTE = re.compile(r"\s*\|\s+\S")
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
@@ -241,11 +241,6 @@ def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
             owner = sibling
         above.append((place.indent, number, owner))
     return (pair for pairs in found.values() if len(pairs) > 1 for pair in pairs)
-
-
-def has_body(places: Sequence[Place], number: int) -> bool:
-    """Return whether the line below the place `number` is indented more."""
-    return number + 1 < len(places) and places[number + 1].indent > places[number].indent
 
 
 def find_names(places: Sequence[Place], number: int) -> list[int]:
