@@ -128,7 +128,7 @@ def test_leads_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (row["questions"], row["tokens"], row["exact"], row["abstained"]) == (2, 0.1, 0.5, 0.5)
 
     def lead(name: str, against: str) -> float:
-        return leads.find(set=name, against=against)["lead in F1"].value  # type: ignore[union-attr]
+        return leads.find(set=name, against=against)["lead in F1"].value
 
     assert lead("SQuAD, 10 hard negatives", "BM25") == 0.5
     assert lead("SQuAD, 10 hard negatives", ALL) == -0.5

@@ -130,7 +130,7 @@ def test_export_takes_as_many_questions_as_time_allows(phase1: Path, monkeypatch
     groups = read_groups(phase1, "train") * 10
 
     def count(clock: Clock) -> int:
-        return len(artifact_module.choose_questions(Slow(), groups, clock, 3))  # type: ignore[arg-type]
+        return len(artifact_module.choose_questions(Slow(), groups, clock, 3))
 
     assert count(Clock()) == len(groups)
     assert count(Clock(max_minutes=4)) == (240 - artifact_module.TIMED) // artifact_module.PASSES

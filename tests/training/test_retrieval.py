@@ -143,7 +143,7 @@ def test_dense_index_finds_what_exact_search_finds(tmp_path: Path, kind: str) ->
     vectors = encode_corpus(store, encoder, tmp_path)
     (tmp_path / "vectors.f16").write_bytes((tmp_path / "vectors.f16").read_bytes()[:-100])  # stopped
     np.testing.assert_array_equal(encode_corpus(store, encoder, tmp_path), vectors)
-    build_index(vectors, tmp_path / "vectors.faiss", kind)  # type: ignore[arg-type]
+    build_index(vectors, tmp_path / "vectors.faiss", kind)
     index = DenseIndex(tmp_path / "vectors.faiss", encoder.encode_queries)
     asked = [" ".join(text.split()[:4]) for text in texts[:50]]
     exact = (encoder.encode_queries(asked) @ vectors.astype(np.float32).T).argsort(1)[:, ::-1][:, :5]

@@ -55,7 +55,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     if worlds != {len(files)}:
         raise ValueError(f"{folder} has {len(files)} shards of {max(worlds)}")
     parts: defaultdict[str, list[Any]] = defaultdict(list)
-    order = sorted(files, key=lambda file: int(_SHARD.search(file.name)[2]))  # type: ignore[index]
+    order = sorted(files, key=lambda file: int(_SHARD.search(file.name)[2]))
     for file in order:
         # The shards hold DTensors, which need pickle: read only checkpoints of your own.
         for name, weight in torch.load(file, map_location="cpu", weights_only=False).items():

@@ -30,7 +30,7 @@ def build(corpus: Path, out: Path, encoder: str = BUNDLED, kind: str = "ivf") ->
     if encoder:
         from training.retrieval.dense import build_index, encode_corpus  # needs faiss
 
-        build_index(encode_corpus(store, open_encoder(encoder), out), out / "vectors.faiss", kind)  # type: ignore[arg-type]
+        build_index(encode_corpus(store, open_encoder(encoder), out), out / "vectors.faiss", kind)
     return len(store)
 
 
