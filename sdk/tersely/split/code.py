@@ -11,15 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tersely.split.fences import FENCE
-from tersely.split.grammars import parse
 from tersely.split.indented import open_indented
 from tersely.split.json_values import find_json_end
 from tersely.split.lines import CLOSER, FRAME, Format, Likeness, Lines, WholeFormat, line_start
+from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes
 from tersely.split.python_source import LINE, PYTHON, is_python
 from tersely.split.python_tree import open_python
-from tersely.split.syntax_tree import open_source
+from tersely.split.syntax_tree import open_source, parse
 from tersely.units import Series
 
 LONGEST_RUN = 80

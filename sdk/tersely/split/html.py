@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from tersely.split.fences import find_fence_end
 from tersely.split.lines import Format, Likeness, Lines, WholeFormat
+from tersely.split.markdown import find_fence_end
 
 Range = tuple[int, int]
 """(start, end) in code points."""

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.fences import find_closing
 from tersely.split.lines import OPENED_COMMENT, find_indent
+from tersely.split.markdown import find_closing
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 

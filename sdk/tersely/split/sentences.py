@@ -22,25 +22,23 @@ from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import CONTEXT_DIFF, DIFF
-from tersely.split.fences import BEGIN_BLOCK, FENCE, QUOTED
-from tersely.split.gutters import GUTTER
 from tersely.split.html import HTML, WHOLE_PAGE, Range, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY
 from tersely.split.markdown import (
+    BEGIN_BLOCK,
+    FENCE,
     FRAMED_HEADING,
-    HEADING,
     ITEM,
-    LATEX_HEADING,
+    MARKED_HEADING,
+    QUOTED,
     RULED_HEADING,
-    STARRED_HEADING,
-    TRAILED_HEADING,
     is_field,
     opens_item,
 )
-from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
+from tersely.split.prefixed import GUTTER, NUMBERED
 from tersely.split.prose import Block, is_wrapped, split_prose
 from tersely.split.python_source import MODULE
 from tersely.split.roff import ROFF
@@ -77,10 +75,7 @@ _FORMATS = (
     RECORDS,
     MODULE,
     FRAMED_HEADING,
-    HEADING,
-    STARRED_HEADING,
-    LATEX_HEADING,
-    TRAILED_HEADING,
+    MARKED_HEADING,
     RULED_HEADING,
 )
 """Formats that may start anywhere, even inside a list item. The first that matches wins."""
