@@ -20,8 +20,8 @@ from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.prefixed import read_prefixed
 from tersely.split.roff import open_roff
-from tersely.split.sections import open_settings
 from tersely.split.sentences import split_units
+from tersely.split.settings import open_settings
 from tersely.split.stanzas import open_stanzas
 from tersely.split.tables import open_rows, open_table
 from tersely.split.xml_tree import open_xml

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tersely.split.lines import find_lines, strip
+from tersely.split.lines import Lines, find_lines, strip
 from tersely.units import Kind, Link, Series, Unit
 
 DEEPEST = 40
@@ -67,6 +67,27 @@ def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the lines of a block; short neighbours share a part. The first line is their head."""
     nodes = join_lines(list(find_lines(text, start, end))[1:], sizes.part // 4)
     return Node(start, end, nodes, Series()) if nodes else None
+
+
+def split_comments(lines: Lines, offset: int, index: int, end: int, longest: int) -> tuple[list[Node], int]:
+    """Return the comments between two lines that stand alone, and the first line that belongs to `end`.
+
+    Blank lines separate comments. The last comment belongs to the line `end` below it, if no blank line is
+    between them and it has at most `longest` code points.
+
+    Args:
+        offset: of the lines in the text that the nodes belong to.
+    """
+    nodes: list[Node] = []
+    while (start := lines.skip_blank(index)) < end:
+        index = start
+        while index < end and not lines.is_blank(index):
+            index += 1
+        node = Node(offset + lines.starts[start], offset + lines.end_of(index - 1))
+        if index == end and node.end - node.start <= longest:
+            return nodes, start
+        nodes.append(node)
+    return nodes, end
 
 
 def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int) -> list[Unit]:
