@@ -22,6 +22,7 @@ a label."""
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 _LINE = re.compile(r"[^\n\r]*")
+_WHOLE_LINE = re.compile(r"[^\r\n]+(?:\r\n?|\n)?|\r\n?|\n")
 _ORG = (
     re.compile(r"^\*{2,6} +\S", re.MULTILINE),
     re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
@@ -217,6 +218,11 @@ def find_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for line in _LINE.finditer(text, start, end):
         if line[0] and not line[0].isspace():
             yield line.span()
+
+
+def list_whole_lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the ranges of all lines in `text[start:end]`, with their line breaks, as Python counts them."""
+    return [line.span() for line in _WHOLE_LINE.finditer(text, start, end)]
 
 
 def find_indent(text: str, line: tuple[int, int]) -> int:

@@ -40,7 +40,7 @@ from tersely.split.markdown import (
 from tersely.split.outline import Spans, find_links
 from tersely.split.prefixed import GUTTER, NUMBERED
 from tersely.split.prose import Block, is_wrapped, split_prose
-from tersely.split.python_source import MODULE
+from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
