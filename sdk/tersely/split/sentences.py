@@ -107,7 +107,10 @@ def split_units(text: str) -> list[Unit]:
         if block.kind not in ("sentence", "heading", "line", "list_item"):
             inside.update(span for span in own if block.start <= span[0] and span[1] <= block.end)
         edges = {edge for span in own if span not in inside for edge in span}
-        cuts = {block.start, *_find_cuts(visible, block), *edges, block.end}
+        if block.kind == "sentence":
+            prose = visible[block.start : block.end].replace("\n", " ")
+            edges.update(block.start + start for start in find_sentence_starts(prose))
+        cuts = {block.start, *edges, block.end}
         cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
         atomic = block.kind not in ("sentence", "heading")
         first = len(units)
@@ -145,16 +148,6 @@ def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
         return ()
     first = bisect_right(ranges, block.start, key=lambda span: span[1])
     return ranges[first : bisect_left(ranges, block.end, key=lambda span: span[0])]
-
-
-def _find_cuts(plain: str, block: Block) -> Iterator[int]:
-    """Yield the offsets between the sentences of a block of prose; none for structure."""
-    if block.kind != "sentence":
-        return
-    prose = plain[block.start : block.end]
-    prose = prose.replace("\n", " ")
-    for start in find_sentence_starts(prose):
-        yield block.start + start
 
 
 class _Scanner:
