@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tersely.split.enclosures import RULED, Enclosures
+from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
-from tersely.split.records import ANSWER, LABEL, QUESTION, Records, has_body
+from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.split.surroundings import Surroundings, announces_entries, find_names, tie_comments
 from tersely.units import Link
 
@@ -74,12 +74,12 @@ class _Reader:
     def read(self) -> dict[int, Link]:
         """Return the links; see `find_links`."""
         state = State()
-        for number, place in enumerate(self._places):
+        for place in self._places:
             if place.block.kind == "heading":
-                self._add_heading(number, place, state)
+                self._add_heading(place, state)
                 continue
-            self._close(number, place, state)
-            if state.begins and self._enclosures.ends(number, place):
+            self._close(place, state)
+            if state.begins and self._enclosures.ends(place):
                 self._end(place, state)
                 continue
             divides = is_rule(place.block, place.line)
@@ -87,7 +87,7 @@ class _Reader:
                 state.end_headings(place.line)
             if divides or self._around.ends_caption(place, state.step):
                 state.step = None
-            is_step = self._around.starts_step(number, place)
+            is_step = self._around.starts_step(place)
             if is_step:
                 state.step = state.sender = state.entry = state.record = None
             heads = state.list_heads(place.indent)
@@ -99,7 +99,7 @@ class _Reader:
             if divides:
                 state.separator = self._head(place.units.first, place)
                 continue
-            self._add_heads(number, place, state)
+            self._add_heads(place, state)
             state.separator = None
         with_body = {need for needs in self._needs.values() for need in needs}
         self._tie_heads()
@@ -140,7 +140,7 @@ class _Reader:
         is_line = place.block.kind != "sentence"
         return Head(units, place.indent, place.run, depth, place.run, is_line=is_line, begin=unit)
 
-    def _close(self, number: int, place: Place, state: State) -> None:
+    def _close(self, place: Place, state: State) -> None:
         """Forget the heads that end before this block."""
         run, indent, line = place.run, place.indent, place.line
         for heads in (state.headings, state.clauses):
@@ -148,7 +148,7 @@ class _Reader:
                 heads[-1].indent > indent or (heads[-1].line[:1] == "|" and place.block.kind != "table")
             ):
                 heads.pop()
-        is_option = self._around.is_option(number, place) or self._around.is_inner_record(number, place)
+        is_option = self._around.is_option(place) or self._around.is_inner_record(place)
         closes = CLOSER.fullmatch(self._lines.text, place.block.start, place.block.end) is not None
         if closes:
             indent = self._lines.indent(place.block.last - 1)
@@ -170,15 +170,15 @@ class _Reader:
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
             is_flush = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
-            if is_flush or self._places[number - 1].indent <= state.record.indent:
+            if is_flush or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
-        if state.announcer and not self._around.is_announced(number, place, state.announcer):
+        if state.announcer and not self._around.is_announced(place, state.announcer):
             state.announcer = None
         if state.label and not self._around.goes_on(place, state.label):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
-        if (subject := self._around.find_subject(number, place)) and subject.units.last not in self._rules:
+        if (subject := self._around.find_subject(place)) and subject.units.last not in self._rules:
             state.condition = self._head(subject.units.last, subject)
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
@@ -221,14 +221,13 @@ class _Reader:
         for unit in range(begin.units[-1], end):
             self._needs[unit] = {*self._needs.get(unit, ()), end, *begin.anchor}
 
-    def _add_heading(self, number: int, place: Place, state: State) -> None:
+    def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
         while headings and (headings[-1].depth >= depth or headings[-1].indent > place.indent):
             headings.pop()
-        is_inner = has_body(self._places, number)
-        parents = [head for head in state.parents if is_inner and head.indent < place.indent]
+        parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender])])
         self._frames.add(place.units.first)
         headings.append(self._head(place.units.first, place, depth))
@@ -236,27 +235,27 @@ class _Reader:
         state.start_section()
         state.parents = parents
 
-    def _add_heads(self, number: int, place: Place, state: State) -> None:
+    def _add_heads(self, place: Place, state: State) -> None:
         """Remember a block if it is a head of blocks after it."""
         (first, last), kind = place.units, place.block.kind
         is_announced = state.announcer is not None
         if kind == "log":
             state.entry = self._head(first, place)
-            if announces_entries(place, self._around.find_below(number)):
+            if announces_entries(place):
                 self._announce(first, place, state).text_indent = find_text_indent(place.line)
-        elif self._enclosures.begins(number, place):
+        elif self._enclosures.begins(place):
             self._frames.add(first)
             if len(state.begins) < _DEEPEST:
                 state.begins.append(self._head(first, place))
         elif place.is_text:
-            self._add_text(number, place, state)
+            self._add_text(place, state)
         if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
-            self._add_parent(number, place, state)
+            self._add_parent(place, state)
         is_quote = self._has_quotes and _QUOTED.match(self._lines.texts[place.block.first])
-        if is_quote and not (is_announced and self._around.is_marked(number, place)):
+        if is_quote and not (is_announced and self._around.is_marked(place)):
             state.quote = self._head(last, place)
 
-    def _add_text(self, number: int, place: Place, state: State) -> None:
+    def _add_text(self, place: Place, state: State) -> None:
         """Remember a line, an item or a paragraph if it is a head of blocks after it."""
         (first, last), line = place.units, place.line
         clause = CLAUSE.match(line)
@@ -272,7 +271,7 @@ class _Reader:
         elif place.speaks and not ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
-        is_title = clause is not None and self._around.is_title(number, place)
+        is_title = clause is not None and self._around.is_title(place)
         if is_title:
             self._frames.update(range(first, last + 1))
         if clause and ("." in clause["number"] or is_long or is_title):
@@ -282,33 +281,30 @@ class _Reader:
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
-            below = self._around.find_below(number)
-            level = below.block.prefix.count(">") if below else 0
+            level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
                 self._frames.add(last)
                 state.quoters.append(self._head(last, place, level))
             else:
                 self._announce(last, place, state)
         is_free = state.record is None or state.record.run == place.run
-        if number in self._records.leads and is_free and self._records.is_head(number, place):
+        if place in self._records.leads and is_free and self._records.is_head(place):
             state.record = self._head(first, place)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
-            if line.strip().isdigit() or (
-                line.rstrip().endswith(":") and self._places[number + 1].indent > place.indent
-            ):
-                self._bodies[first] = self._places[number + 1].units.first
+            if place.below and (line.strip().isdigit() or (line.rstrip().endswith(":") and place.has_body)):
+                self._bodies[first] = place.below.units.first
                 state.record.units += (self._bodies[first],)
-                if "-->" in self._places[number + 1].line:
+                if "-->" in place.below.line:
                     self._frames |= {first, self._bodies[first]}
-            if self._records.heads_text(number, place):
+            if self._records.heads_text(place):
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)
         if state.begins and not state.begins[-1].anchor:
-            if self._enclosures.names_columns(number, place):
+            if names_columns(place):
                 state.begins[-1].anchor = (first,)
                 self._frames.add(first)
-            elif self._enclosures.names_record(place):
+            elif names_record(place):
                 state.begins[-1].anchor = (first,)
 
     def _announce(self, unit: int, place: Place, state: State) -> Head:
@@ -318,9 +314,9 @@ class _Reader:
         state.announcer.line = place.line
         return state.announcer
 
-    def _add_parent(self, number: int, place: Place, state: State) -> None:
+    def _add_parent(self, place: Place, state: State) -> None:
         """Remember a block as a head of the more indented blocks below it."""
-        below = self._around.find_below(number)
+        below = place.below
         if below is None or RULE.fullmatch(place.line) or place.line.strip() == "|":
             return
         is_item = ITEM.match(place.line) is not None
@@ -330,7 +326,7 @@ class _Reader:
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
             return
-        if self._around.is_inner_record(number, place):
+        if self._around.is_inner_record(place):
             parent = self._head(place.units.first, place)
             parent.indent, parent.is_line, parent.is_option = place.indent - 1, True, True
             state.parents.append(parent)
@@ -339,12 +335,12 @@ class _Reader:
         is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
-        names = find_names(self._places, number) if is_near else []
+        names = find_names(place) if is_near else []
         self._needs[unit] = {*self._needs[unit], *names}
         self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
         if state.condition:
             parent.units, parent.begin = (*state.condition.units, unit), state.condition.begin
         parent.is_line |= is_near
-        parent.is_option = self._around.is_option(number, place)
+        parent.is_option = self._around.is_option(place)
         state.parents.append(parent)
