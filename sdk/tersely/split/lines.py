@@ -151,6 +151,12 @@ class Lines:
             index += 1
         return index
 
+    def find_blank(self, index: int) -> int:
+        """Return the index of the first blank line from `index` on."""
+        while index < len(self.texts) and not self.is_blank(index):
+            index += 1
+        return index
+
     def skip_comments(self, index: int, signs: str) -> int:
         """Return the index of the first line from `index` on that does not begin with one of some signs."""
         while index < len(self.texts) and self.texts[index].lstrip().startswith(tuple(signs)):

@@ -127,9 +127,7 @@ def find_fence_end(lines: Lines, index: int) -> int | None:
             end += 1
         return end + 1
     # No fence closes it: the text ends inside the block, or starts inside it and this line closes it.
-    while opening[2].strip() and end < len(lines) and not lines.is_blank(end):
-        end += 1
-    return end
+    return lines.find_blank(end) if opening[2].strip() else end
 
 
 def _closing_mark(line: str) -> str:

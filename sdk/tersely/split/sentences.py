@@ -30,7 +30,6 @@ from tersely.split.markdown import (
     BEGIN_BLOCK,
     FENCE,
     FRAMED_HEADING,
-    ITEM,
     MARKED_HEADING,
     QUOTED,
     RULED_HEADING,
@@ -79,8 +78,8 @@ _FORMATS = (
     RULED_HEADING,
 )
 """Formats that may start anywhere, even inside a list item. The first that matches wins."""
-_LATER = (COLUMNS, CSV)
-"""Formats that a list item cannot contain."""
+_OUTSIDE_ITEMS = (*_FORMATS, COLUMNS, CSV)
+"""The same with those that a list item cannot contain."""
 
 
 def split_units(text: str) -> list[Unit]:
@@ -95,7 +94,7 @@ def split_units(text: str) -> list[Unit]:
     comments = find_comments(plain) if "<!--" in plain else []
     visible = blank(plain, comments) if comments else plain
     lines = Lines(visible, has_gaps=bool(comments))
-    blocks = list(_Scanner(lines).blocks())
+    blocks = list(_split_blocks(lines))
     units: list[Unit] = []
     spans: list[Spans] = []
     inside = set[Range]()
@@ -150,73 +149,60 @@ def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
     return ranges[first : bisect_left(ranges, block.end, key=lambda span: span[0])]
 
 
-class _Scanner:
-    """Cuts a masked text (`lines.mask`) into blocks."""
+def _split_blocks(lines: Lines) -> Iterator[Block]:
+    """Yield the blocks of a masked text (`lines.mask`) in order. Lines between them are blank."""
+    paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
+    while index < len(lines):
+        is_blank = lines.is_blank(index)
+        structure = None if is_blank else _find_structure(lines, index, paragraph == index)
+        end, kind = structure or (index + 1, None)
+        if is_blank or kind:
+            yield from split_prose(lines, paragraph, index)
+            paragraph = end
+        if kind:
+            yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
+        index = end
+    yield from split_prose(lines, paragraph, index)
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in order. Lines between them are blank."""
-        lines = self._lines
-        paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
-        while index < len(lines):
-            is_blank = lines.is_blank(index)
-            structure = None if is_blank else self._find_structure(index, starts_paragraph=paragraph == index)
-            end, kind = structure or (index + 1, None)
-            if is_blank or kind:
-                yield from split_prose(lines, paragraph, index)
-                paragraph = end
-            if kind:
-                yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
-            index = end
-        yield from split_prose(lines, paragraph, index)
+def _find_structure(lines: Lines, index: int, starts_paragraph: bool) -> tuple[int, Kind] | None:
+    """Return the index after the structure that starts at a line, and its kind; None for prose.
 
-    def _find_structure(self, index: int, *, starts_paragraph: bool) -> tuple[int, Kind] | None:
-        """Return the index after the structure that starts at a line, and its kind; None for prose.
+    `starts_paragraph`: the line above is not prose.
+    """
+    if structure := _find_format(_OUTSIDE_ITEMS, lines, index, starts_paragraph):
+        return structure
+    if end := _find_item_end(lines, index, starts_paragraph):
+        return end, "list_item"
+    may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
+    if may_be_code and lines.likeness(index) > Likeness.PROSE and (end := find_code_end(lines, index)):
+        return end, "code"
+    return _find_format((ALIGNED,), lines, index, starts_paragraph)
 
-        `starts_paragraph`: the line above is not prose.
-        """
-        lines = self._lines
-        if structure := self._find_format(_FORMATS, index, starts_paragraph=starts_paragraph):
-            return structure
-        if settings := self._find_format(_LATER, index, starts_paragraph=starts_paragraph):
-            return settings
-        if end := self._find_item_end(index, starts_paragraph=starts_paragraph):
-            return end, "list_item"
-        may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
-        if may_be_code and lines.likeness(index) > Likeness.PROSE and (end := find_code_end(lines, index)):
-            return end, "code"
-        return self._find_format((ALIGNED,), index, starts_paragraph=starts_paragraph)
 
-    def _find_format(
-        self, formats: Sequence[Format], index: int, *, starts_paragraph: bool
-    ) -> tuple[int, Kind] | None:
-        lines = self._lines
-        text, at = lines.text, lines.starts[index]
-        for kind, start, find_end, only_starts_paragraphs in formats:
-            if only_starts_paragraphs and not starts_paragraph:
-                continue
-            if start.match(text, at) and (end := find_end(lines, index)):
-                return end, kind
+def _find_format(
+    formats: Sequence[Format], lines: Lines, index: int, starts_paragraph: bool
+) -> tuple[int, Kind] | None:
+    """Return the index after the structure of the first format that starts at a line, and its kind."""
+    for kind, start, find_end, only_starts_paragraphs in formats:
+        if only_starts_paragraphs and not starts_paragraph:
+            continue
+        if start.match(lines.text, lines.starts[index]) and (end := find_end(lines, index)):
+            return end, kind
+    return None
+
+
+def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | None:
+    """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
+    if not opens_item(lines, index, starts_paragraph):
         return None
-
-    def _find_item_end(self, index: int, *, starts_paragraph: bool) -> int | None:
-        """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
-        lines = self._lines
-        if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
-            return None
-        end, width = index + 1, 0
-        while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
-            above, line = lines.texts[end - 1 : end + 1]
-            width = max(width, len(above.rstrip()))
-            if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
-                break
-            if (
-                is_field(lines, end)
-                or opens_item(lines, end, False)
-                or self._find_format(_FORMATS, end, starts_paragraph=False)
-            ):
-                break
-            end += 1
-        return end if lines.is_short(index, end) else None
+    end, width = index + 1, 0
+    while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
+        above, line = lines.texts[end - 1 : end + 1]
+        width = max(width, len(above.rstrip()))
+        if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
+            break
+        if is_field(lines, end) or opens_item(lines, end, False) or _find_format(_FORMATS, lines, end, False):
+            break
+        end += 1
+    return end if lines.is_short(index, end) else None

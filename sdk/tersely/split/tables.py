@@ -80,7 +80,7 @@ def _find_simple_end(lines: Lines, index: int) -> int | None:
                 return end + 1
     if not borders:
         return None
-    end = _skip_while(lines, index, lambda _: True)
+    end = lines.find_blank(index)
     while not _REST_BORDER.match(lines.texts[end - 1]):
         end -= 1
     return end if end - index >= 3 else None
@@ -93,12 +93,7 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
         end += 1
         if end == len(lines) or end - index >= _MOST_HEAD_LINES or lines.is_blank(end):
             return None
-    return _skip_while(lines, end, lambda _: True)
-
-
-def _find_records_end(lines: Lines, index: int) -> int | None:
-    """Return the index after records that have a line for each value."""
-    return _skip_while(lines, index, lambda _: True)
+    return lines.find_blank(end)
 
 
 def _find_columns_end(lines: Lines, index: int) -> int | None:
@@ -197,7 +192,7 @@ RULED_TABLE = Format(
 COLUMNS = Format(
     "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
 )
-RECORDS = Format("row", _RECORD, _find_records_end)
+RECORDS = Format("row", _RECORD, Lines.find_blank)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 
 
