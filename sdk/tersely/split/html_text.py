@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from tersely.split.nodes import DEEPEST, Node
 from tersely.split.sentence_starts import find_sentence_starts
@@ -11,35 +10,9 @@ from tersely.split.sentence_starts import find_sentence_starts
 Range = tuple[int, int]
 """(start, end) in code points."""
 _BREAK = re.compile(r"\r?\n|\r")
-_WORD = re.compile(r"\w+")
 _LETTER = re.compile(r"[^\W\d_]")
 _MOST_PIECES = 64
 """Pieces of a sentence or a line. One with more tags in it is cut."""
-
-
-@dataclass(slots=True)
-class Words:
-    """The ranges of a block between its tags."""
-
-    ranges: list[Range] = field(default_factory=list[Range])
-    links: int = 0
-    """Number of ranges that are links."""
-
-    def add(self, text: str, start: int, end: int, *, is_link: bool) -> None:
-        """Add a range unless it is blank."""
-        if start < end and not text[start:end].isspace():
-            self.ranges.append((start, end))
-            self.links += is_link
-
-    def take(self) -> Words:
-        """Return all ranges, and forget them."""
-        taken = Words(self.ranges, self.links)
-        self.ranges, self.links = [], 0
-        return taken
-
-    def count(self, text: str) -> int:
-        """Return the number of words."""
-        return sum(len(_WORD.findall(text, start, end)) for start, end in self.ranges)
 
 
 def cut_sentences(text: str, ranges: list[Range]) -> list[list[Node]]:
