@@ -15,7 +15,7 @@ from tersely.split.enclosures import RULED, Enclosures, names_columns, names_rec
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
+from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.split.surroundings import Surroundings, announces_entries, find_names, tie_comments
@@ -41,14 +41,14 @@ _IS_HEAD = re.compile(
 """Matches the first line of a paragraph that may be a head of other units."""
 
 
-def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> dict[int, Link]:
+def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> dict[int, Link]:
     """Return the links by index of the unit. A unit has a link if it needs other units or is a frame.
 
     Takes time linear in the number of blocks.
 
     Args:
         blocks: all blocks of a text, in order.
-        spans: the indices of the first and the last unit of each block.
+        spans: the indices of the units of each block.
     """
     if all(block.kind == "sentence" and not _IS_HEAD.match(lines.texts[block.first]) for block in blocks):
         return {}  # only paragraphs
@@ -93,11 +93,11 @@ class _Reader:
             heads = state.list_heads(place.indent)
             self._need(place, [*heads, state.condition] if state.condition else heads)
             if is_step:
-                state.step = self._head(place.units.first, place)
+                state.step = self._head(place.units[0], place)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
-                self._rules.add(place.units.first)
+                self._rules.add(place.units[0])
             if divides:
-                state.separator = self._head(place.units.first, place)
+                state.separator = self._head(place.units[0], place)
                 continue
             self._add_heads(place, state)
             state.separator = None
@@ -126,8 +126,8 @@ class _Reader:
         needs = {unit for head in heads for unit in head.units}
         for head in heads:
             if head.is_line:
-                self._bodies.setdefault(head.units[-1], place.units.first)
-        for unit in range(place.units.first, place.units.last + 1):
+                self._bodies.setdefault(head.units[-1], place.units[0])
+        for unit in place.units:
             self._needs[unit] = needs
 
     def _find_heads(self, unit: int) -> Iterable[int]:
@@ -163,7 +163,7 @@ class _Reader:
             if ended.indent != indent:
                 continue
             if closes and ended.units[-1] in self._bodies:
-                self._enclose(ended, place.units.first)
+                self._enclose(ended, place.units[0])
                 state.condition = ended
             elif ended.run == run and _BRANCH.match(line):
                 state.condition = ended
@@ -178,8 +178,8 @@ class _Reader:
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
-        if (subject := self._around.find_subject(place)) and subject.units.last not in self._rules:
-            state.condition = self._head(subject.units.last, subject)
+        if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._rules:
+            state.condition = self._head(subject.units[-1], subject)
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
         if state.quote and (place.block.prefix or indent < state.quote.indent):
@@ -214,7 +214,7 @@ class _Reader:
 
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
-        begin, end = state.begins.pop(), place.units.last
+        begin, end = state.begins.pop(), place.units[-1]
         state.close_record(begin)
         self._needs[end] = set(begin.units)
         self._rules.add(end)
@@ -229,15 +229,15 @@ class _Reader:
             headings.pop()
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender])])
-        self._frames.add(place.units.first)
-        headings.append(self._head(place.units.first, place, depth))
+        self._frames.add(place.units[0])
+        headings.append(self._head(place.units[0], place, depth))
         headings[-1].line = place.line
         state.start_section()
         state.parents = parents
 
     def _add_heads(self, place: Place, state: State) -> None:
         """Remember a block if it is a head of blocks after it."""
-        (first, last), kind = place.units, place.block.kind
+        first, last, kind = place.units[0], place.units[-1], place.block.kind
         is_announced = state.announcer is not None
         if kind == "log":
             state.entry = self._head(first, place)
@@ -257,12 +257,12 @@ class _Reader:
 
     def _add_text(self, place: Place, state: State) -> None:
         """Remember a line, an item or a paragraph if it is a head of blocks after it."""
-        (first, last), line = place.units, place.line
+        first, last, line = place.units[0], place.units[-1], place.line
         clause = CLAUSE.match(line)
         is_question = QUESTION.match(line) is not None
         label = LABEL.match(line)
         if clause or is_question or place.speaks or label or ITEM.match(line):
-            for unit in range(first + 1, last + 1):
+            for unit in place.units[1:]:
                 self._needs[unit] = {*self._needs[unit], first}
         if is_question:
             self._frames |= {first, last}
@@ -273,7 +273,7 @@ class _Reader:
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
         is_title = clause is not None and self._around.is_title(place)
         if is_title:
-            self._frames.update(range(first, last + 1))
+            self._frames.update(place.units)
         if clause and ("." in clause["number"] or is_long or is_title):
             head = self._head(last if is_title else first, place, clause["number"].count("."))
             # The first line of a clause may be indented more than its other lines.
@@ -292,7 +292,7 @@ class _Reader:
             state.record = self._head(first, place)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
             if place.below and (line.strip().isdigit() or (line.rstrip().endswith(":") and place.has_body)):
-                self._bodies[first] = place.below.units.first
+                self._bodies[first] = place.below.units[0]
                 state.record.units += (self._bodies[first],)
                 if "-->" in place.below.line:
                     self._frames |= {first, self._bodies[first]}
@@ -327,11 +327,11 @@ class _Reader:
             state.parents.append(Head(state.record.units, place.indent, place.run))
             return
         if self._around.is_inner_record(place):
-            parent = self._head(place.units.first, place)
+            parent = self._head(place.units[0], place)
             parent.indent, parent.is_line, parent.is_option = place.indent - 1, True, True
             state.parents.append(parent)
             return
-        unit = place.units.last if place.block.kind == "sentence" and not is_item else place.units.first
+        unit = place.units[-1] if place.block.kind == "sentence" and not is_item else place.units[0]
         is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)

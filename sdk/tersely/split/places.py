@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
 from tersely.split.lines import Lines
 from tersely.split.prose import PREFIX, SPEAKER, Block
@@ -44,19 +43,13 @@ _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
 _TIME = re.compile(r"\s*[\[(]?\d")
 
 
-class Spans(NamedTuple):
-    """The units of one block, as indices."""
-
-    first: int
-    last: int
-
-
 @dataclass(slots=True, eq=False, repr=False)
 class Place:
     """A block, and what decides which heads it has."""
 
     block: Block
-    units: Spans
+    units: range
+    """Indices of its units."""
     run: int
     """Number of its run. A run is a series of blocks with the same prefix. A blank line ends it, and so does
     a rule such as `---`."""
@@ -180,7 +173,7 @@ class State:
         return [*(head for stack in stacks for head in stack), *(head for head in slots if head)]
 
 
-def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> list[Place]:
+def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> list[Place]:
     """Return a place for each block that has units. There is at least one block."""
     firsts = [lines.texts[block.first] for block in blocks]
     runs = _number_runs(blocks, firsts)
@@ -198,7 +191,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -
     for (block, line, run), units, indent, run_above in zip(
         entries, spans, indents, [-1, *runs[:-1]], strict=True
     ):
-        if units.last < units.first:
+        if not units:
             continue
         line = PREFIX.sub("", line, count=1) if block.prefix else line
         is_text = block.kind in ("line", "sentence", "list_item")

@@ -36,7 +36,7 @@ from tersely.split.markdown import (
     is_field,
     opens_item,
 )
-from tersely.split.outline import Spans, find_links
+from tersely.split.outline import find_links
 from tersely.split.prefixed import GUTTER, NUMBERED
 from tersely.split.prose import Block, is_wrapped, split_prose
 from tersely.split.python import MODULE
@@ -96,7 +96,7 @@ def split_units(text: str) -> list[Unit]:
     lines = Lines(visible, has_gaps=bool(comments))
     blocks = list(_split_blocks(lines))
     units: list[Unit] = []
-    spans: list[Spans] = []
+    spans: list[range] = []
     inside = set[Range]()
     """Comments that are a part of a block of structure."""
     cancellation = current_cancellation()
@@ -117,7 +117,7 @@ def split_units(text: str) -> list[Unit]:
             span = strip(text, left, right)
             if span and not visible[left:right].isspace():
                 units.append(Unit(*span, block.kind, atomic))
-        spans.append(Spans(first, len(units) - 1))
+        spans.append(range(first, len(units)))
     links = find_links(lines, blocks, spans)
     units = [
         replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)

@@ -125,7 +125,7 @@ class Surroundings:
             if announcer.is_named and place.indent == announcer.indent and not place.line.startswith(name):
                 return False
             return place.indent >= max(announcer.indent, announcer.body_indent)
-        is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
+        is_next = run == announcer.run + 1 and above.units[-1] == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
         if is_next:
             announcer.body_indent = place.indent
@@ -187,9 +187,9 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
         if place.below is None or place.below.block.first != place.block.last:
             target = None
         if not (place.block.prefix.startswith(_COMMENTS) or _TAGS_ALONE.fullmatch(place.line)):
-            target = place.units.first
+            target = place.units[0]
         elif target is not None:
-            for unit in range(place.units.first, place.units.last + 1):
+            for unit in place.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
 
 
@@ -245,7 +245,7 @@ def find_names(place: Place) -> list[int]:
     above = place.above
     if place.line.rstrip().endswith(("{", ":")):
         while above and _shares(above, place) and len(names) < _MOST_NAMES:
-            names.append(above.units.first)
+            names.append(above.units[0])
             above = above.above
     return names
 
