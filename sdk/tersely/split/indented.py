@@ -110,9 +110,7 @@ def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
     inner = [line for line in lines[1:] if not _is_blank(text, line)]
     is_entry = inner and all(find_indent(text, line) > base for line in inner)
     if node.end - node.start > size and is_entry and depth < DEEPEST:
-        children = open_text(text, lines[1:], size, depth + 1)
-        if len(children) > 1 or children[0].children:
-            node.children, node.series = children, Series()
+        node.open(open_text(text, lines[1:], size, depth + 1), Series())
     return node
 
 
@@ -157,8 +155,7 @@ def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth
     children = open_indented(text, lines[1 : ends[0]], sizes, before, depth + 1) if ends[0] > 1 else []
     for head, end in pairwise(ends):
         children.append(_open_declaration(text, _strip(text, lines[head:end]), sizes, before, depth + 1))
-    if len(children) > 1 or any(child.children for child in children):
-        node.children, node.series = children, Series(before)
+    node.open(children, Series(before))
     return node
 
 

@@ -213,5 +213,4 @@ class _Reader:
                 begin = previous = token.end()
         if begin < end - 1:
             parts.append(Node(begin, end - 1))
-        if len(parts) > 1:
-            child.children, child.series = parts, Series()
+        child.open(parts, Series())

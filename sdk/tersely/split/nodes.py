@@ -50,6 +50,11 @@ class Node:
     breaks: bool = False
     """Whether a line break replaces it, if it is markup."""
 
+    def open(self, children: list[Node], series: Series) -> None:
+        """Take children if they are more than one, or one that is open itself."""
+        if len(children) > 1 or any(child.children for child in children):
+            self.children, self.series = children, series
+
 
 def join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:
     """Return a node for each line. Neighbours share one if they have at most `size` code points together."""
@@ -63,9 +68,14 @@ def join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:
     return nodes
 
 
+def join_lines_below(text: str, start: int, end: int, size: int) -> list[Node]:
+    """Return the nodes of the lines below the first line of a block, joined like `join_lines`."""
+    return join_lines(list(find_lines(text, start, end))[1:], size)
+
+
 def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the lines of a block; short neighbours share a part. The first line is their head."""
-    nodes = join_lines(list(find_lines(text, start, end))[1:], sizes.part // 4)
+    nodes = join_lines_below(text, start, end, sizes.part // 4)
     return Node(start, end, nodes, Series()) if nodes else None
 
 

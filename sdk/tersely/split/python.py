@@ -256,9 +256,7 @@ class _Python:
         """Open a docstring into its paragraphs. The lines with its quotes are their head and their tail."""
         lines = self._lines[first : last - 1]
         if lines and not self._text[slice(*self._lines[last - 1])].strip("\"'\r\n\t "):
-            children = open_text(self._text, lines, self._sizes.part, depth + 1)
-            if len(children) > 1 or any(child.children for child in children):
-                node.children, node.series = children, Series()
+            node.open(open_text(self._text, lines, self._sizes.part, depth + 1), Series())
 
     def _open_brackets(self, node: Node, statement: ast.stmt) -> None:
         """Open the brackets of a statement into their elements, if each has whole lines."""

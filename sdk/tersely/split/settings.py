@@ -337,8 +337,7 @@ class _Builder:
                 is_done = False
         if begin < end and self._lines.text[begin:end].strip():
             children.append(Node(self._offset + begin, self._offset + end))
-        if len(children) > 1:
-            node.children, node.series = children, Series("# ")
+        node.open(children, Series("# "))
 
     def _at(self, index: int) -> int:
         return self._offset + self._lines.starts[index] if index < len(self._lines) else self._end(index)

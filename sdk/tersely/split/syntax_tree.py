@@ -182,7 +182,7 @@ class _Source:
             groups = groups[1:]
         children = self._make_members(groups, 1)
         node = Node(self._start, end)
-        self._set_children(node, children)
+        node.open(children, Series("// "))
         return node
 
     def _place(self, byte: int) -> int:
@@ -222,7 +222,10 @@ class _Source:
         return not self._text[place : end if end >= 0 else None].strip()
 
     def _make_members(self, groups: Sequence[_Group], depth: int) -> list[Node]:
-        """Return a node for each group. A long comment above a group gets nodes that need the group's."""
+        """Return a node for each group. Leaves are extended to the next node.
+
+        A long comment above a group gets nodes that need the group's.
+        """
         nodes: list[Node] = []
         comments: list[_Group] = []
         for group in groups:
@@ -242,6 +245,9 @@ class _Source:
             comments = []
         if comments:
             nodes += self._open_comments(comments[0].start, comments[-1].end)
+        for node, below in pairwise(nodes):
+            if not node.children:
+                node.end = below.start
         return nodes
 
     def _open_comments(self, start: int, end: int) -> list[Node]:
@@ -258,7 +264,7 @@ class _Source:
                     between = Node(children[-1].end, members[0].start, is_anchor=True, is_frame=True)
                     children.append(between)
                 children += self._make_members(members, depth + 1)
-        self._set_children(node, children)
+        node.open(children, Series("// "))
         return node
 
     def _find_lists(self, node: SyntaxNode) -> Iterator[list[_Group]]:
@@ -270,11 +276,3 @@ class _Source:
             return
         for child in node.children:
             yield from self._find_lists(child)
-
-    def _set_children(self, node: Node, children: list[Node]) -> None:
-        """Give a node its children, if that opens anything. Leaves are extended to the next child."""
-        if len(children) > 1 or any(child.children for child in children):
-            for child, below in pairwise(children):
-                if not child.children:
-                    child.end = below.start
-            node.children, node.series = children, Series("// ")

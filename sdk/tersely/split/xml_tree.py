@@ -224,7 +224,8 @@ class _Reader:
                 )
                 reached = start + unit.end
                 if unit.kind in _LINED and unit.end - unit.start > self._size and not inside:
-                    self._open_lines(nodes[-1], series)
+                    lines = list(find_lines(self._text, nodes[-1].start, nodes[-1].end))
+                    nodes[-1].open(join_lines(lines, self._size // 4), series)
             places.append(len(nodes) - 1)
         if not nodes:
             return [Node(start, end)]
@@ -232,11 +233,6 @@ class _Reader:
         for unit, place in zip(units, places, strict=True):
             nodes[place].wants += [nodes[places[need]] for need in unit.needs if places[need] != place]
         return nodes
-
-    def _open_lines(self, node: Node, series: Series) -> None:
-        lines = join_lines(list(find_lines(self._text, node.start, node.end)), self._size // 4)
-        if len(lines) > 1:
-            node.children, node.series = lines, series
 
     def _blank_tags(self, start: int, end: int) -> str:
         parts: list[str] = []
