@@ -30,6 +30,7 @@ from tersely.split.markdown import (
     BEGIN_BLOCK,
     FENCE,
     FRAMED_HEADING,
+    ITEM,
     MARKED_HEADING,
     QUOTED,
     RULED_HEADING,
@@ -194,7 +195,7 @@ def _find_format(
 
 def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | None:
     """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
-    if not opens_item(lines, index, starts_paragraph):
+    if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
         return None
     end, width = index + 1, 0
     while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
