@@ -136,12 +136,9 @@ def _is_above(text: str, lines: Ranges, at: int) -> bool:
     head."""
     if not _ABOVE.match(text, *lines[at]):
         return False
-    is_comment = _COMMENT.match(text, *lines[at]) is not None
-    return is_comment or at + 1 == len(lines) or not _is_deeper(text, lines[at + 1], lines[at])
-
-
-def _is_deeper(text: str, line: tuple[int, int], above: tuple[int, int]) -> bool:
-    return not _is_blank(text, line) and find_indent(text, line) > find_indent(text, above)
+    below = [line for line in lines[at + 1 : at + 2] if not _is_blank(text, line)]
+    is_head = any(find_indent(text, line) > find_indent(text, lines[at]) for line in below)
+    return not is_head or _COMMENT.match(text, *lines[at]) is not None
 
 
 def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> Node:
