@@ -96,10 +96,9 @@ class Lines:
         texts: the lines, without their line breaks.
         has_gaps: whether comments in it were replaced by spaces.
         starts: the offset of each line in the text, in code points.
-        closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
             take, so that they stay linear.
-        csv_budget, code_budget: the same for CSV, and for Python and blocks of org.
+        csv_budget, code_budget: the same for CSV, and for Python and fenced blocks.
         none_before: for each format, the index of the line before which a search has found none.
     """
 
@@ -112,7 +111,6 @@ class Lines:
         for line in self.texts:
             self.starts.append(start)
             start += len(line) + 1
-        self.closing_fences: list[tuple[int, int]] | None = None
         self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
         self.none_before = Counter[Kind]()
         self._indents: dict[int, int] = {}

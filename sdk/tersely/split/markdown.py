@@ -118,37 +118,19 @@ def find_fence_end(lines: Lines, index: int) -> int | None:
     opening = _FENCE.match(lines.texts[index])
     if opening is None:
         return None
-    mark = opening[1]
-    if lines.closing_fences is None:
-        lines.closing_fences = _find_closing_fences(lines)
-    end = index + 1
-    if lines.closing_fences[end][mark[0] == "~"] >= len(mark):
-        while not _closing_mark(lines.texts[end]).startswith(mark):
-            end += 1
-        return end + 1
+    if lines.code_budget > 0:
+        for end in range(index + 1, len(lines)):
+            if _closing_mark(lines.texts[end]).startswith(opening[1]):
+                return end + 1
+        lines.code_budget -= len(lines.text) - lines.starts[index]
     # No fence closes it: the text ends inside the block, or starts inside it and this line closes it.
-    return lines.find_blank(end) if opening[2].strip() else end
+    return lines.find_blank(index + 1) if opening[2].strip() else index + 1
 
 
 def _closing_mark(line: str) -> str:
     """Return the fence on a line that may close a block; "" for any other line."""
     fence = _FENCE.match(line)
     return fence[1] if fence and not fence[2].strip() else ""
-
-
-def _find_closing_fences(lines: Lines) -> list[tuple[int, int]]:
-    """Return for each line the length of the longest closing fence from there on: of backticks, of tildes."""
-    ahead = [(0, 0)]
-    for line in reversed(lines.texts):
-        mark = _closing_mark(line)
-        ticks, tildes = ahead[-1]
-        if mark.startswith("`"):
-            ticks = max(ticks, len(mark))
-        else:
-            tildes = max(tildes, len(mark))
-        ahead.append((ticks, tildes))
-    ahead.reverse()
-    return ahead
 
 
 def _find_quoted_end(lines: Lines, index: int) -> int | None:
