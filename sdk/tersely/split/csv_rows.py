@@ -76,7 +76,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
         if len(records) < _FEWEST or not _is_table(lines, index, records, separator):
             lines.csv_budget -= end - start
             continue
-        return index + lines.text.count("\n", lines.starts[index], end) + 1
+        return lines.find(end) + 1
     return None
 
 

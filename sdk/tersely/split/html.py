@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 
 from tersely.split.lines import Format, Likeness, Lines, WholeFormat
@@ -54,7 +53,7 @@ def find_comments(text: str) -> list[Range]:
         else:
             position = closing + len(_COMMENT_END)
             found.append((opening.start(), position))
-            index = bisect_right(lines.starts, position - 1) - 1
+            index = lines.find(position - 1)
     return found
 
 
@@ -94,7 +93,7 @@ def _find_html_end(lines: Lines, index: int) -> int | None:
     if stop is None:
         lines.xml_budget -= len(lines.text) - begin.end()
         return None
-    end = index + lines.text.count("\n", lines.starts[index], stop)
+    end = lines.find(stop)
     if lines.text[stop : lines.end_of(end)].strip():
         lines.xml_budget -= stop - begin.end()
         return None

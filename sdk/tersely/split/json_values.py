@@ -59,7 +59,7 @@ def find_json_end(lines: Lines, index: int) -> int | None:
     stop = _find_value_end(lines, start)
     if stop is None or (begin["label"] and stop - start < _SMALL):
         return None
-    end = index + lines.text.count("\n", lines.starts[index], stop)
+    end = lines.find(stop)
     rest = lines.text[stop : lines.end_of(end)].strip()
     if rest not in ("", ",", ";", "]", "],"):
         lines.json_budget -= stop - start

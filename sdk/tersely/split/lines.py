@@ -7,6 +7,7 @@ braces, prompts, tags).
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum
@@ -118,6 +119,10 @@ class Lines:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def find(self, offset: int) -> int:
+        """Return the index of the line that an offset lies in."""
+        return bisect_right(self.starts, offset) - 1
 
     def end_of(self, index: int) -> int:
         """Return the offset after the last code point of a line, without its line break."""

@@ -92,7 +92,7 @@ def _find_module_end(lines: Lines, index: int) -> int | None:
             break
     else:
         return None
-    last = index + body.count("\n", 0, end)
+    last = lines.find(lines.starts[index] + end)
     if module is None or not _is_module(module) or last <= start:
         lines.code_budget -= end + 1000
         lines.none_before["code"] = start

@@ -86,7 +86,7 @@ def _read_toml(lines: Lines, index: int) -> Iterator[_Statement]:
             yield _Statement(index, index + 1, names, True, header["open"] == "[[")
             index += 1
         elif key := _TOML_KEY.match(line):
-            end = _find_value_end(lines, index, lines.starts[index] + key.end())
+            end = _find_value_end(lines, lines.starts[index] + key.end())
             if end is None:
                 return
             yield _Statement(index, end, (key[0].rstrip("= \t").lstrip(),))
@@ -95,7 +95,7 @@ def _read_toml(lines: Lines, index: int) -> Iterator[_Statement]:
             return
 
 
-def _find_value_end(lines: Lines, index: int, start: int) -> int | None:
+def _find_value_end(lines: Lines, start: int) -> int | None:
     """Return the index after the last line of a value of TOML; None if a bracket is open at the end."""
     depth = 0
     for token in _TOKEN.finditer(lines.text, start):
@@ -104,7 +104,7 @@ def _find_value_end(lines: Lines, index: int, start: int) -> int | None:
         elif token[0] in "]}":
             depth -= 1
         elif token[0] == "\n" and depth <= 0:
-            return index + lines.text.count("\n", start, token.end())
+            return lines.find(token.end())
     if depth > 0:
         lines.json_budget -= len(lines.text) - start
         return None
