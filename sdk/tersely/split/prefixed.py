@@ -90,33 +90,18 @@ NUMBERED = Format("numbered", _NUMBERED, _find_numbered_end)
 
 
 def _find_gutter_end(lines: Lines, index: int) -> int | None:
-    """Return the index after lines with the gutter of the first one."""
-    if _MAVEN.match(lines.texts[index]):
-        return _find_last_level(lines, index) + 1
-    pattern = _find_pattern(lines.texts[index])
-    end = index
-    while end < len(lines) and (pattern.match(lines.texts[end]) or _goes_on(lines, end, pattern)):
-        end += 1
-    return end if end - index >= _FEWEST else None
+    """Return the index after lines with the gutter of the first one.
 
-
-def _find_last_level(lines: Lines, index: int) -> int:
-    """Return the index of the last line with a level. Between such lines, tests print lines without one."""
-    last = index
-    for number in range(index, len(lines)):
-        if _LEVEL.match(lines.texts[number]):
+    A gutter of spaces may leave a line blank. Tests may print lines without one between those of Maven.
+    """
+    pattern, last = _find_pattern(lines.texts[index]), index
+    most = _MOST_PRINTED if pattern is _LEVEL else 1
+    for number in range(index + 1, len(lines)):
+        if pattern.match(lines.texts[number]):
             last = number
-        elif number - last > _MOST_PRINTED:
+        elif number - last > most or not (pattern is _LEVEL or lines.is_blank(number)):
             break
-    return last
-
-
-def _goes_on(lines: Lines, index: int, pattern: re.Pattern[str]) -> bool:
-    """Return whether a blank line is followed by a line with a gutter. A gutter of spaces may leave a line
-    blank."""
-    return (
-        lines.is_blank(index) and index + 1 < len(lines) and pattern.match(lines.texts[index + 1]) is not None
-    )
+    return last + 1 if last + 1 - index >= _FEWEST else None
 
 
 def _find_pattern(line: str) -> re.Pattern[str]:
