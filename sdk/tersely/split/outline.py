@@ -207,19 +207,17 @@ class _Reader:
             state.speaker = None
 
     def _enclose(self, head: Head, closer: int) -> None:
-        """Make a block need the line that closes it."""
+        """Make all units from a head on need the line that closes its block."""
         self._rules.add(closer)
         for unit in range(head.begin, closer):
-            self._needs[unit] = {*self._needs.get(unit, ()), closer}
+            self._needs[unit] = {*self._needs.get(unit, ()), closer, *head.anchor}
 
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
         begin, end = state.begins.pop(), place.units[-1]
         state.close_record(begin)
         self._needs[end] = set(begin.units)
-        self._rules.add(end)
-        for unit in range(begin.units[-1], end):
-            self._needs[unit] = {*self._needs.get(unit, ()), end, *begin.anchor}
+        self._enclose(begin, end)
 
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""

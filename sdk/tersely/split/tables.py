@@ -208,26 +208,33 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     indent = start - (text.rfind("\n", 0, start) + 1)
     names = _find_words(" " * indent + first)
     if not _are_names(first, below):
-        records = [Record(*line, text[slice(*line)].split()) for line in lines]
-        return _nest(text, make_table(start, end, records))
-    rows: list[Node] = []
-    for left, right in lines[1:]:
-        row = text[left:right]
-        if not rows or not _continues(names, row):
-            rows.append(Node(left, right))
-        elif row.startswith("|"):
-            _hang(text, rows[-1], Node(left, right))
-        elif _fits(names, row):
-            _add_row(rows[-1], Node(left, right))
+        table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
+        table.children = _nest(text, table.children, None)
+        return table
+    rows = [Node(*line) for line in lines[1:]]
+    return Node(start, end, _nest(text, rows, names), Series())
+
+
+def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | None) -> list[Node]:
+    """Move the rows with an empty first cell into the row above, to which they belong.
+
+    `names`: the places of the names of the columns. Without names, the row above shows where its cells are.
+    """
+    nested: list[Node] = []
+    words: Sequence[tuple[int, int]] = ()
+    for row in rows:
+        line = text[text.rfind("\n", 0, row.start) + 1 : row.end]
+        if not nested or not _continues(words, line):
+            nested.append(row)
+            words = names or _find_words(line)
+        elif line.startswith("|"):
+            _hang(text, nested[-1], row)
+        elif names is None or _fits(names, line):
+            nested[-1].children.append(row)
+            nested[-1].end, nested[-1].series = row.end, Series()
         else:  # a wrapped cell
-            rows[-1].end = right
-    return Node(start, end, rows, Series())
-
-
-def _add_row(row: Node, below: Node) -> None:
-    """Add a row that needs the row above, because its first cell is empty."""
-    row.children.append(below)
-    row.end, row.series = below.end, Series()
+            nested[-1].end = row.end
+    return nested
 
 
 def _hang(text: str, row: Node, below: Node) -> None:
@@ -246,25 +253,6 @@ def _find_gutter(text: str, line: Node) -> int:
     """Return the columns of gutter and white space before a line."""
     first = text[line.start : line.end].split("\n", 1)[0]
     return len(first) - len(first.lstrip(" \t|_"))
-
-
-def _nest(text: str, table: Node) -> Node:
-    """Move the rows with an empty first cell into the row above, to which they belong."""
-    rows: list[Node] = []
-    words: list[tuple[int, int]] = []
-    for row in table.children:
-        start = text.rfind("\n", 0, row.start) + 1
-        line = text[start : row.end]
-        if rows and _continues(words, line):
-            if line.startswith("|"):
-                _hang(text, rows[-1], row)
-            else:
-                _add_row(rows[-1], row)
-        else:
-            rows.append(row)
-            words = _find_words(line)
-    table.children = rows
-    return table
 
 
 def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
