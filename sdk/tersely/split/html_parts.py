@@ -111,10 +111,6 @@ class Rows:
     has_body: bool = False
     is_below_group: bool = False
 
-    def is_layout(self, row: Row) -> bool:
-        """Return whether a row only places its single cell."""
-        return row.cells == 1 and not row.is_title and not self.spans
-
     def add(self, node: Node, row: Row, *, is_head: bool) -> tuple[list[Node], bool]:
         """Add a row; return the rows that it needs, and whether it is a head."""
         spanning = [other for _, other in self.spans]

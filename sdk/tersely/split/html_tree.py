@@ -247,8 +247,10 @@ class _Reader:
         """Add a row as a node and return its end; None if it is to be read as text."""
         found = find_row(self._text, start, inner, self._end, 4 * self._size)
         table = next((scope for scope in self._scopes[-1:-DEEPEST:-1] if scope.name == "table"), None)
-        if found is None or (table or _Scope("table", 0)).rows.is_layout(found):
+        if found is None:
             return None
+        if found.cells == 1 and not found.is_title and not (table and table.rows.spans):
+            return None  # it only places its single cell
         self._close_block("")
         if table is None:
             self._open_scope("table")
