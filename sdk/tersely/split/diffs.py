@@ -66,8 +66,10 @@ def _find_context_end(lines: Lines, index: int) -> int:
     return end
 
 
-CONTEXT_DIFF = Format("diff", _CONTEXT_FILE, _find_context_end)
-DIFF = Format("diff", re.compile(r"diff --git |Index: |--- \S"), _find_end)
+DIFFS = (
+    Format("diff", re.compile(r"diff --git |Index: |--- \S"), _find_end),
+    Format("diff", _CONTEXT_FILE, _find_context_end),
+)
 
 
 def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:

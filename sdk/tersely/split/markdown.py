@@ -97,19 +97,19 @@ def _find_framed_end(lines: Lines, index: int) -> int | None:
     return index + 3 if is_framed and not _RULE.match(title) else None
 
 
-MARKED_HEADING = Format("heading", _MARKED, _find_marked_end)
-FRAMED_HEADING = Format(
-    "heading", re.compile(r"([-=*~])\1{2,}[ \t]*\n[^\n]*\w[^\n]*\n\1{3}"), _find_framed_end
-)
-"""A title between two rules. It may be right below the text of the section above."""
-RULED_HEADING = Format(
-    "heading",
-    re.compile(
-        rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|{_SIGNS.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))",
-        re.MULTILINE,
+HEADINGS = (
+    # A title between two rules may be right below the text of the section above.
+    Format("heading", re.compile(r"([-=*~])\1{2,}[ \t]*\n[^\n]*\w[^\n]*\n\1{3}"), _find_framed_end),
+    Format("heading", _MARKED, _find_marked_end),
+    Format(
+        "heading",
+        re.compile(
+            rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|{_SIGNS.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))",
+            re.MULTILINE,
+        ),
+        _find_ruled_end,
+        only_starts_paragraphs=True,
     ),
-    _find_ruled_end,
-    only_starts_paragraphs=True,
 )
 
 
@@ -175,13 +175,16 @@ def find_closing(line: str) -> str | None:
     return opening["word"].lower() if opening else None
 
 
-BEGIN_BLOCK = Format(
-    "code",
-    re.compile(rf"{_BEGIN_BLOCK.pattern}|[^\n<]*{_HERE.pattern}", re.IGNORECASE | re.MULTILINE),
-    _find_block_end,
-)
 FENCE = Format("code", _FENCE, find_fence_end)
-QUOTED = Format("code", re.compile(r"[^\S\n]{0,3}>(?:>|[^\S\n])*(?:```|~~~|\|)"), _find_quoted_end)
+FENCES = (
+    FENCE,
+    Format(
+        "code",
+        re.compile(rf"{_BEGIN_BLOCK.pattern}|[^\n<]*{_HERE.pattern}", re.IGNORECASE | re.MULTILINE),
+        _find_block_end,
+    ),
+    Format("code", re.compile(r"[^\S\n]{0,3}>(?:>|[^\S\n])*(?:```|~~~|\|)"), _find_quoted_end),
+)
 
 
 def find_fences(text: str, start: int, end: int) -> tuple[int, int] | None:

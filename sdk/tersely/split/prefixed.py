@@ -86,9 +86,6 @@ def _is_numbered(lines: Sequence[str], sign: str) -> bool:
     return True
 
 
-NUMBERED = Format("numbered", _NUMBERED, _find_numbered_end)
-
-
 def _find_gutter_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines with the gutter of the first one.
 
@@ -111,7 +108,10 @@ def _find_pattern(line: str) -> re.Pattern[str]:
     return re.compile(re.escape(process[0].rstrip()) + " ?") if process else _GRAPH
 
 
-GUTTER = Format("numbered", _GUTTER, _find_gutter_end)
+PREFIXED = (
+    Format("numbered", _NUMBERED, _find_numbered_end),
+    Format("numbered", _GUTTER, _find_gutter_end),
+)
 
 
 class Line(NamedTuple):
@@ -213,7 +213,7 @@ def _merge(links: Sequence[Link], otherwise: Series, needs: tuple[int, ...]) -> 
 
 
 def read_prefixed(text: str, start: int, end: int) -> Prefixed:
-    """Return the lines of a block that NUMBERED or GUTTER has found."""
+    """Return the lines of a block that one of PREFIXED has found."""
     found = list(_list_lines(text, start, end))
     if _GUTTER.match(text, start):
         pattern = _find_pattern(found[0][1])

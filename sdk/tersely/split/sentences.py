@@ -21,62 +21,42 @@ from itertools import pairwise
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
-from tersely.split.diffs import CONTEXT_DIFF, DIFF
+from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, Range, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
-from tersely.split.logs import ENTRY, RATED_ENTRY
-from tersely.split.markdown import (
-    BEGIN_BLOCK,
-    FENCE,
-    FRAMED_HEADING,
-    ITEM,
-    MARKED_HEADING,
-    QUOTED,
-    RULED_HEADING,
-    is_field,
-    opens_item,
-)
+from tersely.split.logs import ENTRIES
+from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, opens_item
 from tersely.split.outline import find_links
-from tersely.split.prefixed import GUTTER, NUMBERED
+from tersely.split.prefixed import PREFIXED
 from tersely.split.prose import Block, is_wrapped, split_prose
 from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA
-from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE, TITLE
+from tersely.split.tables import ALIGNED, COLUMNS, TABLES
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
 
 _WHOLE_FORMATS = (WHOLE_XML, WHOLE_PAGE, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
 _FORMATS = (
-    FENCE,
-    BEGIN_BLOCK,
+    *FENCES,
     FRONT_MATTER,
-    QUOTED,
-    NUMBERED,
-    GUTTER,
+    *PREFIXED,
     ROFF,
     JSON,
-    ENTRY,
-    RATED_ENTRY,
+    *ENTRIES,
     HTML,
     XML,
     STANZA,
     YAML,
     SETTINGS,
-    DIFF,
-    CONTEXT_DIFF,
-    TITLE,
-    TABLE,
-    RULED_TABLE,
-    RECORDS,
+    *DIFFS,
+    *TABLES,
     MODULE,
-    FRAMED_HEADING,
-    MARKED_HEADING,
-    RULED_HEADING,
+    *HEADINGS,
 )
 """Formats that may start anywhere, even inside a list item. The first that matches wins."""
 _OUTSIDE_ITEMS = (*_FORMATS, COLUMNS, CSV)

@@ -180,19 +180,23 @@ def _skip_while(lines: Lines, index: int, holds: Callable[[str], bool]) -> int:
     return index
 
 
-TITLE = Format("heading", _TITLE, _find_title_end)
-TABLE = Format(
-    "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
-)
-RULED_TABLE = Format(
-    "table",
-    re.compile(rf"Desired=[^\n]*+\n|[^\S\n]*+\S[^\n]*+\n{_RULER.pattern}", re.MULTILINE),
-    _find_ruled_end,
+TABLES = (
+    Format("heading", _TITLE, _find_title_end),
+    Format(
+        "table",
+        re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"),
+        _find_table_end,
+    ),
+    Format(
+        "table",
+        re.compile(rf"Desired=[^\n]*+\n|[^\S\n]*+\S[^\n]*+\n{_RULER.pattern}", re.MULTILINE),
+        _find_ruled_end,
+    ),
+    Format("row", _RECORD, Lines.find_blank),
 )
 COLUMNS = Format(
     "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
 )
-RECORDS = Format("row", _RECORD, Lines.find_blank)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 
 
