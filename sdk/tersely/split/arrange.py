@@ -14,7 +14,7 @@ from tersely.split.code import open_code
 from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
-from tersely.split.lines import find_lines
+from tersely.split.lines import Range, find_lines
 from tersely.split.logs import find_shape
 from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
@@ -135,7 +135,7 @@ def _open(
 
 
 def _open_fences(
-    text: str, unit: Unit, inside: tuple[int, int], sizes: Sizes, first: int, depth: int
+    text: str, unit: Unit, inside: Range, sizes: Sizes, first: int, depth: int
 ) -> Iterator[Unit]:
     """Yield the parts of a fenced block, the first at position `first`. The content needs the fences."""
     left, right = inside

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tersely.split.lines import Format, Likeness, Lines, WholeFormat
+from tersely.split.lines import Format, Likeness, Lines, Range, WholeFormat
 from tersely.split.markdown import find_fence_end
-
-Range = tuple[int, int]
-"""(start, end) in code points."""
 
 _PAGE = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:(?P<whole>!doctype\s+html|html|head|body)"

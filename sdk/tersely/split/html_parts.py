@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tersely.split.lines import Range
 from tersely.split.nodes import DEEPEST, Node
 from tersely.split.sentence_starts import find_sentence_starts
 
-Range = tuple[int, int]
-"""(start, end) in code points."""
 _BREAK = re.compile(r"\r?\n|\r")
 _LETTER = re.compile(r"[^\W\d_]")
 _MOST_PIECES = 64

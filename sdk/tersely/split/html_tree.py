@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tersely.split.html import Closings
-from tersely.split.html_parts import Range, Rows, cut, cut_lines, cut_sentences, find_row
-from tersely.split.lines import LONGEST_ITEM
+from tersely.split.html_parts import Rows, cut, cut_lines, cut_sentences, find_row
+from tersely.split.lines import LONGEST_ITEM, Range
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 

@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.lines import OPENED_COMMENT, find_indent
+from tersely.split.lines import OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
-Ranges = Sequence[tuple[int, int]]
-"""(start, end) of each line in the text, with its line break."""
+Ranges = Sequence[Range]
+"""Lines with their line breaks."""
 
 _CLOSING = re.compile(
     r"\s*(?:[)}\]]|/\s*$|(?:end|fi|done|esac|endif|else|elif|elsif|except|finally|rescue|ensure|catch|when|case|default)\b"
@@ -90,7 +90,7 @@ def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
 def open_text(text: str, lines: Ranges, size: int, depth: int = 1) -> list[Node]:
     """Return a node for each paragraph and entry of a text. Those of more than `size` are opened."""
     base = _find_base(text, lines)
-    blocks: list[list[tuple[int, int]]] = []
+    blocks: list[list[Range]] = []
     was_apart = True
     for line in lines:
         is_blank = _is_blank(text, line)
@@ -156,10 +156,10 @@ def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth
     return node
 
 
-def _split_blocks(text: str, lines: Ranges) -> list[list[tuple[int, int]]]:
+def _split_blocks(text: str, lines: Ranges) -> list[list[Range]]:
     """Return runs of lines from the lowest indent, each with the deeper and closing lines below it."""
     base = _find_base(text, lines)
-    blocks: list[list[tuple[int, int]]] = []
+    blocks: list[list[Range]] = []
     is_above = False
     last = {text[slice(*line)].strip().lower(): at for at, line in enumerate(lines)}
     here = -1  # the last line of the here document or the block comment around a line
@@ -194,5 +194,5 @@ def _find_base(text: str, lines: Ranges) -> int:
     return min((find_indent(text, line) for line in lines if not _is_blank(text, line)), default=0)
 
 
-def _is_blank(text: str, line: tuple[int, int]) -> bool:
+def _is_blank(text: str, line: Range) -> bool:
     return not text[slice(*line)].strip()

@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.lines import Format, Lines
+from tersely.split.lines import Format, Lines, Range
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
@@ -119,7 +119,7 @@ class _Container:
     is_object: bool
     child_start: int
     inner: Node | None = None
-    string: tuple[int, int] | None = None
+    string: Range | None = None
     """The last string in the child."""
     children: list[Node] = field(default_factory=list[Node])
 

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from tersely.units import Kind
 
+Range = tuple[int, int]
+"""The start and the end of a part of a text, in code points."""
 LONGEST_ITEM = 600
 """Largest number of code points of a list item, a log entry or a heading. Anything longer is a paragraph with
 a label."""
@@ -222,25 +224,25 @@ def rate_line(line: str) -> Likeness:
     return Likeness.MAYBE if _MAYBE.match(line) else Likeness.UNCLEAR
 
 
-def find_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def find_lines(text: str, start: int, end: int) -> Iterator[Range]:
     """Yield the ranges of the lines in `text[start:end]` that are not blank, without their line breaks."""
     for line in _LINE.finditer(text, start, end):
         if line[0] and not line[0].isspace():
             yield line.span()
 
 
-def list_whole_lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def list_whole_lines(text: str, start: int, end: int) -> list[Range]:
     """Return the ranges of all lines in `text[start:end]`, with their line breaks, as Python counts them."""
     return [line.span() for line in _WHOLE_LINE.finditer(text, start, end)]
 
 
-def find_indent(text: str, line: tuple[int, int]) -> int:
+def find_indent(text: str, line: Range) -> int:
     """Return the characters of white space before a line, which is a range of `text`."""
     body = text[slice(*line)].rstrip("\r\n")
     return len(body) - len(body.lstrip())
 
 
-def strip(text: str, start: int, end: int) -> tuple[int, int] | None:
+def strip(text: str, start: int, end: int) -> Range | None:
     """Return a range without the white space around it; None if nothing is left."""
     inner = text[start:end]
     body = inner.strip()

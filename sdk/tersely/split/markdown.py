@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tersely.split.lines import LONGEST_ITEM, Format, Lines, find_lines
+from tersely.split.lines import LONGEST_ITEM, Format, Lines, Range, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.split.prose import QUOTE
 from tersely.units import Series
@@ -187,7 +187,7 @@ FENCES = (
 )
 
 
-def find_fences(text: str, start: int, end: int) -> tuple[int, int] | None:
+def find_fences(text: str, start: int, end: int) -> Range | None:
     """Return the range inside a fenced block; None unless one fence opens it and another closes it."""
     lines = list(find_lines(text, start, end))
     if len(lines) < 3:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tersely.split.lines import Lines, find_lines, strip
+from tersely.split.lines import Lines, Range, find_lines, strip
 from tersely.units import Kind, Link, Series, Unit
 
 DEEPEST = 40
@@ -56,7 +56,7 @@ class Node:
             self.children, self.series = children, series
 
 
-def join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:
+def join_lines(lines: Sequence[Range], size: int) -> list[Node]:
     """Return a node for each line. Neighbours share one if they have at most `size` code points together."""
     nodes: list[Node] = []
     for left, right in lines:
@@ -107,7 +107,7 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
         series: the series of the root.
         first: the position that the first unit will have in its document.
     """
-    spans: list[tuple[int, int]] = []
+    spans: list[Range] = []
     links: list[Link] = []
     needs: list[set[int]] = []
     places: list[tuple[Node, range]] = []

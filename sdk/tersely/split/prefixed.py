@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from tersely.split.lines import Format, Lines, mask, strip
+from tersely.split.lines import Format, Lines, Range, mask, strip
 from tersely.split.nodes import join_lines
 from tersely.units import Link, Series, Unit
 
@@ -166,7 +166,7 @@ class Prefixed:
             return []
         groups = self._group(units)
         edges = [0, *(self._find_lines(group[0])[0] for group in groups[1:]), len(self._lines)]
-        spans: list[list[tuple[int, int]]] = []
+        spans: list[list[Range]] = []
         places: list[range] = []
         position = first
         for number, group in enumerate(groups):

@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 
 from tersely.runtime.locks import ProcessLock
 from tersely.split.indented import open_comment, open_text
-from tersely.split.lines import Format, Lines, find_indent, list_whole_lines
+from tersely.split.lines import Format, Lines, Range, find_indent, list_whole_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
 from tersely.units import Series
 
@@ -139,7 +139,7 @@ def open_python(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 class _Python:
     """Builds nodes from a syntax tree. A node has whole lines."""
 
-    def __init__(self, text: str, lines: Sequence[tuple[int, int]], sizes: Sizes) -> None:
+    def __init__(self, text: str, lines: Sequence[Range], sizes: Sizes) -> None:
         self._text = text
         self._lines = lines
         self._sizes = sizes

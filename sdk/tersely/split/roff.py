@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.lines import Format, Lines, Range, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.units import Series
 
@@ -21,8 +21,6 @@ _BARE = re.compile(r"['.]\s*[A-Za-z]{1,2}(?:\s+\S+)?\s*")
 """A request that shows no text."""
 _COMMENT = '.\\" '
 _FEWEST_SECTIONS = 2
-
-Range = tuple[int, int]
 
 
 def _find_roff_end(lines: Lines, index: int) -> int | None:

@@ -22,9 +22,9 @@ from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import DIFFS
-from tersely.split.html import HTML, WHOLE_PAGE, Range, blank, find_comments
+from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
-from tersely.split.lines import Format, Likeness, Lines, mask, strip
+from tersely.split.lines import Format, Likeness, Lines, Range, mask, strip
 from tersely.split.logs import ENTRIES
 from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, opens_item
 from tersely.split.outline import find_links
