@@ -15,7 +15,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _MOST_PIECES = 64
 """Pieces of a sentence or a line. One with more tags in it is cut."""
 _EDGE = re.compile(r"<(/?)(tr|table|thead|tbody|tfoot)\b[^>]*>", re.IGNORECASE)
-_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)")
+TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)")
 _CELL = re.compile(r"<(t[dh])\b([^>]*)>([^<]*(?:<(?!/?t[dhr]\b)[^<]*)*)", re.IGNORECASE)
 _SPAN = re.compile(r"\browspan\s*=\s*[\"']?\s*(\d{1,4})", re.IGNORECASE)
 _BLOCK = re.compile(r"<(?:h[1-6]|pre|dl|form|script|style|section|article)\b", re.IGNORECASE)
@@ -160,7 +160,7 @@ def find_row(text: str, start: int, inner: int, end: int, longest: int) -> Row |
 def _is_balanced(body: str) -> bool:
     """Return whether each tag in a row is closed in it."""
     names: list[str] = []
-    for tag in _TAG.finditer(body):
+    for tag in TAG.finditer(body):
         name = tag[2].lower()
         if name in _VOID or tag[3].endswith("/>"):
             continue

@@ -12,14 +12,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tersely.split.html import Closings
-from tersely.split.html_parts import Rows, cut, cut_lines, cut_sentences, find_row
+from tersely.split.html_parts import TAG, Rows, cut, cut_lines, cut_sentences, find_row
 from tersely.split.lines import LONGEST_ITEM, Range
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
-_TAG = re.compile(
-    r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)|<!--|<[!?][^>]*>",
-)
+_TAG = re.compile(rf"{TAG.pattern}|<!--|<[!?][^>]*>")
 _UNSEEN = frozenset(
     "script style noscript svg template head nav footer iframe object select textarea".split()  # noqa: SIM905
 )
