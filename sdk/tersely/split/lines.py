@@ -130,12 +130,6 @@ class Lines:
         """Return the offset after the last code point of a line, without its line break."""
         return self.starts[index] + len(self.texts[index])
 
-    def end_above(self, index: int) -> int:
-        """Return the offset after the last line above `index` that is not blank; 0 if all are."""
-        while index and self.is_blank(index - 1):
-            index -= 1
-        return self.end_of(index - 1) if index else 0
-
     def is_short(self, first: int, end: int) -> bool:
         """Return whether the lines first..end-1 have at most `LONGEST_ITEM` code points."""
         return self.end_of(end - 1) - self.starts[first] <= LONGEST_ITEM
@@ -180,6 +174,13 @@ class Lines:
         if index not in self._likenesses:
             self._likenesses[index] = rate_line(self.texts[index])
         return self._likenesses[index]
+
+
+def end_above(lines: Lines, index: int) -> int:
+    """Return the offset after the last line above `index` that is not blank; 0 if all are."""
+    while index and lines.is_blank(index - 1):
+        index -= 1
+    return lines.end_of(index - 1) if index else 0
 
 
 class Format(NamedTuple):

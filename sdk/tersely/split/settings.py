@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tersely.split.lines import Format, Lines, WholeFormat, line_start, mask
+from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask
 from tersely.split.nodes import Node, Sizes, split_comments
 from tersely.split.prose import is_prose
 from tersely.units import Series
@@ -343,4 +343,4 @@ class _Builder:
         return self._offset + self._lines.starts[index] if index < len(self._lines) else self._end(index)
 
     def _end(self, index: int) -> int:
-        return self._offset + self._lines.end_above(index)
+        return self._offset + end_above(self._lines, index)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tersely.split.lines import Format, Lines, WholeFormat, line_start, mask
+from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask
 from tersely.split.nodes import DEEPEST, Node, Sizes, split_comments
 from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
@@ -153,7 +153,7 @@ class _Reader(ScalarReader):
         return self.offset + self.lines.starts[index]
 
     def _end(self, index: int) -> int:
-        return self.offset + self.lines.end_above(index)
+        return self.offset + end_above(self.lines, index)
 
     def _read_block(self, index: int, column: int, parent: int, depth: int) -> tuple[list[Node], int]:
         """Return the entries of the collection that starts at a line, none for a scalar; and its end."""
