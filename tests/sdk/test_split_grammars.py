@@ -12,7 +12,7 @@ import pytest
 from tersely import Compressor
 from tersely.options import CompressionOptions
 from tersely.split.documents import split
-from tersely.split.grammars import GRAMMARS, parse
+from tersely.split.syntax_tree import GRAMMARS, parse
 from tersely.types import Document
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.units import grows_linearly

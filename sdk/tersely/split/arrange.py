@@ -12,17 +12,16 @@ from itertools import groupby
 
 from tersely.split.code import open_code
 from tersely.split.diffs import open_diff
-from tersely.split.fences import find_fences, open_quote
-from tersely.split.gutters import read_gutter
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
-from tersely.split.lines import find_lines
+from tersely.split.lines import Range, find_lines
 from tersely.split.logs import find_shape
+from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
-from tersely.split.numbered import read_numbered
+from tersely.split.prefixed import read_prefixed
 from tersely.split.roff import open_roff
-from tersely.split.sections import open_settings
 from tersely.split.sentences import split_units
+from tersely.split.settings import open_settings
 from tersely.split.stanzas import open_stanzas
 from tersely.split.tables import open_rows, open_table
 from tersely.split.xml_tree import open_xml
@@ -136,7 +135,7 @@ def _open(
 
 
 def _open_fences(
-    text: str, unit: Unit, inside: tuple[int, int], sizes: Sizes, first: int, depth: int
+    text: str, unit: Unit, inside: Range, sizes: Sizes, first: int, depth: int
 ) -> Iterator[Unit]:
     """Yield the parts of a fenced block, the first at position `first`. The content needs the fences."""
     left, right = inside
@@ -160,10 +159,9 @@ def _open_numbered(
     text: str, unit: Unit, is_large: Callable[[Unit], bool], sizes: Sizes, first: int, depth: int
 ) -> list[Unit]:
     """Return the parts of numbered lines, which are split as if they had no numbers."""
-    gutter = read_gutter(text, unit.start, unit.end)
-    lines, are_single = (gutter, False) if gutter else read_numbered(text, unit.start, unit.end)
+    lines = read_prefixed(text, unit.start, unit.end)
     body = lines.body
-    if are_single:
+    if lines.are_scattered:
         units = [Unit(*line, "line", True) for line in find_lines(body, 0, len(body))]
     else:
         units = split_units(body)

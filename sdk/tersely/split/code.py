@@ -11,15 +11,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tersely.split.fences import FENCE
-from tersely.split.grammars import parse
 from tersely.split.indented import open_indented
 from tersely.split.json_values import find_json_end
-from tersely.split.lines import CLOSER, FRAME, Format, Likeness, Lines, WholeFormat, line_start
+from tersely.split.lines import (
+    CLOSER,
+    FRAME,
+    Format,
+    Likeness,
+    Lines,
+    WholeFormat,
+    line_start,
+    list_whole_lines,
+)
+from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes
-from tersely.split.python_source import LINE, PYTHON, is_python
-from tersely.split.python_tree import open_python
-from tersely.split.syntax_tree import open_source
+from tersely.split.python import PYTHON, is_python, open_python
+from tersely.split.syntax_tree import open_source, parse
 from tersely.units import Series
 
 LONGEST_RUN = 80
@@ -146,8 +153,7 @@ def open_code(text: str, start: int, end: int, sizes: Sizes) -> Node:
     start = line_start(text, start)
     if tree := open_python(text, start, end, sizes) or open_source(text, start, end, sizes):
         return tree
-    body = text[start:end]
-    lines = [(start + m.start(), start + m.end()) for m in LINE.finditer(body) if m[0]]
-    series = Series(_find_comment_sign(body, len(lines)))
+    lines = list_whole_lines(text, start, end)
+    series = Series(_find_comment_sign(text[start:end], len(lines)))
     blocks = open_indented(text, lines, sizes, series.before)
     return blocks[0] if len(blocks) == 1 else Node(start, end, blocks, series)

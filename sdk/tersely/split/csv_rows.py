@@ -76,7 +76,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
         if len(records) < _FEWEST or not _is_table(lines, index, records, separator):
             lines.csv_budget -= end - start
             continue
-        return index + lines.text.count("\n", lines.starts[index], end) + 1
+        return lines.find(end) + 1
     return None
 
 
@@ -107,17 +107,14 @@ def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: st
         return False
     # Prose has a space after each comma, most rows of values do not.
     signs = sum(len(record.cells) - 1 for record in sample)
-    if sum(row.count(separator + " ") for row in map(_remove_quoted, text)) * 2 >= signs:
+    unquoted = [re.sub(r'"[^"]*"', "", row) for row in text]
+    if sum(row.count(separator + " ") for row in unquoted) * 2 >= signs:
         return False
     if sum(lines.likeness(at) is Likeness.CODE for at in range(index, index + len(sample))) * 2 > len(sample):
         return False
     if len(records[0].cells) > 2:
         return True
     return has_names(sample) is True and not all(map(_THOUSANDS.fullmatch, text[1:]))
-
-
-def _remove_quoted(row: str) -> str:
-    return re.sub(r'"[^"]*"', "", row)
 
 
 CSV = Format(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tersely.split.lines import find_lines, strip
+from tersely.split.lines import Range, find_lines, strip
 from tersely.split.prose import is_prose
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.units import Unit
@@ -32,7 +32,7 @@ _WORD = re.compile(r"\S+")
 _SPACE = re.compile(r"\s")
 
 
-def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) -> list[tuple[int, int]]:
+def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) -> list[Range]:
     """Return the pieces of a unit, in order. Together they hold all of its text that is not white space.
 
     A unit that must not be cut is returned whole.
@@ -53,7 +53,7 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
     return list(_join(text, seams, target))
 
 
-def _find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
+def _find_seams(text: str, unit: Unit) -> list[Range]:
     """Return the ranges that a unit may be cut into: lines, or the sentences of a list item."""
     if not unit.atomic:
         return [(unit.start, unit.end)]
@@ -65,7 +65,7 @@ def _find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
     return list(find_lines(text, unit.start, unit.end))
 
 
-def _join(text: str, seams: list[tuple[int, int]], target: int) -> Iterator[tuple[int, int]]:
+def _join(text: str, seams: list[Range], target: int) -> Iterator[Range]:
     """Join neighbouring ranges into pieces of at most `target` code points. A longer range stays alone."""
     start = end = -1
     for seam in seams:
@@ -83,7 +83,7 @@ def _join(text: str, seams: list[tuple[int, int]], target: int) -> Iterator[tupl
         yield start, end
 
 
-def _cut_words(text: str, start: int, end: int, target: int) -> Iterator[tuple[int, int]]:
+def _cut_words(text: str, start: int, end: int, target: int) -> Iterator[Range]:
     """Yield the words of a range. A word that is too long is cut every `target` code points."""
     for word in _WORD.finditer(text, start, end):
         left, right = word.span()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tersely.split.lines import Format, Lines, find_lines
-from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.split.nodes import Node, Sizes, join_lines_below
 from tersely.units import Series
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -66,8 +66,10 @@ def _find_context_end(lines: Lines, index: int) -> int:
     return end
 
 
-CONTEXT_DIFF = Format("diff", _CONTEXT_FILE, _find_context_end)
-DIFF = Format("diff", re.compile(r"diff --git |Index: |--- \S"), _find_end)
+DIFFS = (
+    Format("diff", re.compile(r"diff --git |Index: |--- \S"), _find_end),
+    Format("diff", _CONTEXT_FILE, _find_context_end),
+)
 
 
 def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
@@ -92,9 +94,7 @@ def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     for file in files:
         for hunk in file.children:
             if hunk.end - hunk.start > sizes.whole or len(files) == len(file.children) == 1:
-                steps = join_lines(list(find_lines(text, hunk.start, hunk.end))[1:], min(_STEP, sizes.part))
-                if len(steps) > 1:
-                    hunk.children, hunk.series = steps, Series()
+                hunk.open(join_lines_below(text, hunk.start, hunk.end, min(_STEP, sizes.part)), Series())
     if len(files) == 1:
         (file,) = files
         hunk = file.children[0] if len(file.children) == 1 else None
@@ -126,7 +126,5 @@ def _open_context(text: str, start: int, end: int, sizes: Sizes) -> Node:
         if hunk.end - hunk.start <= sizes.whole:
             hunk.children = []
         for side in hunk.children:
-            side.children = join_lines(
-                list(find_lines(text, side.start, side.end))[1:], min(_STEP, sizes.part)
-            )
+            side.children = join_lines_below(text, side.start, side.end, min(_STEP, sizes.part))
     return Node(start, end, files, Series())

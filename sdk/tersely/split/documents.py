@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -80,11 +80,10 @@ class Split:
         if not self.unread:
             return self
         rests = {unit.doc: [unit] for unit in self.unread}
-        units: list[Unit] = []
-        offsets = [0]
-        for doc in range(len(self.documents)):
-            units += [*(self.units[at] for at in self.positions(doc)), *rests.get(doc, ())]
-            offsets.append(len(units))
+        units, offsets = _join(
+            [*(self.units[at] for at in self.positions(doc)), *rests.get(doc, ())]
+            for doc in range(len(self.documents))
+        )
         return replace(self, units=units, offsets=offsets, unread=())
 
     def text(self, unit: Unit) -> str:
@@ -106,19 +105,13 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
     Args:
         count: returns the tokens of a text.
     """
-    ends = _find_ends(documents)
-    whole = [
-        document.preparation.units
-        if isinstance(document, PreparedDocument)
-        else split_units(document.text[:end])
-        for document, end in zip(documents, ends, strict=True)
-    ]
-    rests = [
-        [Unit(*rest, "line", True, doc, len(own))]
-        if (rest := strip(document.text, end, len(document.text)))
-        else []
-        for doc, (document, end, own) in enumerate(zip(documents, ends, whole, strict=True))
-    ]
+    whole: list[Sequence[Unit]] = []
+    rests: list[list[Unit]] = []
+    for doc, (document, end) in enumerate(zip(documents, _find_ends(documents), strict=True)):
+        is_prepared = isinstance(document, PreparedDocument)
+        whole.append(document.preparation.units if is_prepared else split_units(document.text[:end]))
+        rest = strip(document.text, end, len(document.text))
+        rests.append([Unit(*rest, "line", True, doc, len(whole[-1]))] if rest else [])
     everything = [[*own, *rest] for own, rest in zip(whole, rests, strict=True)]
     tokens_before = count(_join_whole(documents, everything))
     limit = options.limit(tokens_before)
@@ -134,12 +127,18 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
             for doc, units in enumerate(whole)
         )
     unread = [unit for rest in rests for unit in rest]
+    units, offsets = _join(parts)
+    return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass, unread)
+
+
+def _join(parts: Iterable[Sequence[Unit]]) -> tuple[list[Unit], list[int]]:
+    """Return the units of all documents, and the offsets of `Split`."""
     units: list[Unit] = []
     offsets = [0]
     for own in parts:
         units += own
         offsets.append(len(units))
-    return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass, unread)
+    return units, offsets
 
 
 def choose_documents(relevance: Sequence[float], among: Sequence[int], count: int | None) -> list[int]:

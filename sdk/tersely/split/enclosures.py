@@ -32,58 +32,59 @@ class Enclosures:
     """The lines that begin and end a section of a text."""
 
     def __init__(self, places: Sequence[Place], lines: Lines) -> None:
-        self._places = places
         pairs = [*_find_pairs(places), *_find_comments(places, lines)]
         self._first = {first for first, _ in pairs}
         self._last = {last for _, last in pairs}
 
-    def begins(self, number: int, place: Place) -> bool:
+    def begins(self, place: Place) -> bool:
         """Return whether a line begins a section."""
-        return place.is_text and (number in self._first or _BEGIN.match(place.line) is not None)
+        return place.is_text and (place in self._first or _BEGIN.match(place.line) is not None)
 
-    def ends(self, number: int, place: Place) -> bool:
+    def ends(self, place: Place) -> bool:
         """Return whether a line ends a section."""
-        return place.is_text and (number in self._last or _END.match(place.line) is not None)
-
-    def names_record(self, place: Place) -> bool:
-        """Return whether a line in a section says what the section is about."""
-        return _IDENTITY.match(place.line) is not None
-
-    def names_columns(self, number: int, place: Place) -> bool:
-        """Return whether a line in a section has the names of columns, as in wikitext and LaTeX."""
-        if place.line.startswith("!"):
-            return True
-        below = self._places[number + 1].line if number + 1 < len(self._places) else ""
-        return _CELLS.match(place.line) is not None and RULED.match(below) is not None
+        return place.is_text and (place in self._last or _END.match(place.line) is not None)
 
 
-def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of indices: of a line such as `define a`, and of the line `endef` that ends its section."""
+def names_record(place: Place) -> bool:
+    """Return whether a line in a section says what the section is about."""
+    return _IDENTITY.match(place.line) is not None
+
+
+def names_columns(place: Place) -> bool:
+    """Return whether a line in a section has the names of columns, as in wikitext and LaTeX."""
+    if place.line.startswith("!"):
+        return True
+    is_ruled = place.below is not None and RULED.match(place.below.line) is not None
+    return is_ruled and _CELLS.match(place.line) is not None
+
+
+def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield pairs of lines: one such as `define a`, and the line `endef` that ends its section."""
     lasts = {
-        number: found["word"].lower()
-        for number, place in enumerate(places)
+        place: found["word"].lower()
+        for place in places
         if place.is_text and (found := _LAST.match(place.line.lstrip()))
     }
     words = list(dict.fromkeys(lasts.values()))[:_MOST_WORDS]
     if not words:
         return
-    opened: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for number, place in enumerate(places):
-        if number in lasts:
-            if firsts := opened[lasts[number], place.indent]:
-                yield firsts.pop(), number
+    opened: dict[tuple[str, int], list[Place]] = defaultdict(list)
+    for place in places:
+        if place in lasts:
+            if firsts := opened[lasts[place], place.indent]:
+                yield firsts.pop(), place
         elif place.is_text and (found := _WORD.match(place.line.lstrip())):
             for word in words:
                 if found["word"].lower().startswith(word):
-                    opened[word, place.indent].append(number)
+                    opened[word, place.indent].append(place)
 
 
-def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[int, int]]:
-    """Yield the indices of the first and the last block of each comment between `/*` and `*/`."""
-    first: int | None = None
-    for number, place in enumerate(places):
+def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[Place, Place]]:
+    """Yield the first and the last block of each comment between `/*` and `*/`."""
+    first: Place | None = None
+    for place in places:
         if first is None and OPENED_COMMENT.match(place.line):
-            first = number
+            first = place
         elif first is not None and lines.texts[place.block.last - 1].rstrip().endswith("*/"):
-            yield first, number
+            yield first, place
             first = None

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 
-from tersely.split.fences import find_fence_end
-from tersely.split.lines import Format, Likeness, Lines, WholeFormat
-
-Range = tuple[int, int]
-"""(start, end) in code points."""
+from tersely.split.lines import Format, Likeness, Lines, Range, WholeFormat
+from tersely.split.markdown import find_fence_end
 
 _PAGE = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:(?P<whole>!doctype\s+html|html|head|body)"
@@ -24,7 +20,6 @@ _BLOCK = re.compile(
     r"[^\S\n]*+(?:<\?xml[^>]*>\s*)?<(?:(?P<page>!doctype\s+html|html)|(?P<name>table|ul|ol|dl))\b",
     re.IGNORECASE,
 )
-_PAGE_END = re.compile(r"</html\s*>", re.IGNORECASE)
 _COMMENT_OR_CODE = re.compile(r"`[^`\n]*`|<!--")
 _COMMENT, _COMMENT_END = "<!--", "-->"
 _STRING = re.compile(r"([\"'])<!--(?:(?!-->)[^\n])*?\1")
@@ -55,7 +50,7 @@ def find_comments(text: str) -> list[Range]:
         else:
             position = closing + len(_COMMENT_END)
             found.append((opening.start(), position))
-            index = bisect_right(lines.starts, position - 1) - 1
+            index = lines.find(position - 1)
     return found
 
 
@@ -90,28 +85,16 @@ def _find_html_end(lines: Lines, index: int) -> int | None:
     begin = _BLOCK.match(lines.text, lines.starts[index])
     if begin is None or lines.xml_budget <= 0:
         return None
-    stop = _find_closing(lines.text, begin.end(), begin["name"])
+    closings, name = Closings(lines.text, len(lines.text)), begin["name"]
+    stop = closings.find_balanced(name, begin.end()) if name else closings.find("html", begin.end())
     if stop is None:
         lines.xml_budget -= len(lines.text) - begin.end()
         return None
-    end = index + lines.text.count("\n", lines.starts[index], stop)
+    end = lines.find(stop)
     if lines.text[stop : lines.end_of(end)].strip():
         lines.xml_budget -= stop - begin.end()
         return None
     return end + 1
-
-
-def _find_closing(text: str, position: int, name: str | None) -> int | None:
-    """Return the end of the element with a name, or of the page for None."""
-    if name is None:
-        closing = _PAGE_END.search(text, position)
-        return closing.end() if closing else None
-    depth = 1
-    for tag in re.compile(rf"<(/?){name}(?:\s[^<>]*)?>", re.IGNORECASE).finditer(text, position):
-        depth += -1 if tag[1] else 1
-        if depth == 0:
-            return tag.end()
-    return None
 
 
 WHOLE_PAGE = WholeFormat("html", re.compile(r"\s*<").match, _is_page)

@@ -12,15 +12,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tersely.split.html import Closings
-from tersely.split.html_rows import Rows, find_row
-from tersely.split.html_text import Words, cut, cut_lines, cut_sentences
-from tersely.split.lines import LONGEST_ITEM
+from tersely.split.html_parts import TAG, Rows, cut, cut_lines, cut_sentences, find_row
+from tersely.split.lines import LONGEST_ITEM, Range
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
-_TAG = re.compile(
-    r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)|<!--|<[!?][^>]*>",
-)
+_TAG = re.compile(rf"{TAG.pattern}|<!--|<[!?][^>]*>")
 _UNSEEN = frozenset(
     "script style noscript svg template head nav footer iframe object select textarea".split()  # noqa: SIM905
 )
@@ -47,6 +44,7 @@ _TAKES = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "
 """Elements with the text that another one is read under."""
 _LABELS = frozenset({"li", *_TAKES})
 """Elements with text that is not cut unless it is long."""
+_WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’»)\]]*\s*\Z")
 _MOST_HEADS = 8
 _MOST_FIGURES = 4
@@ -78,7 +76,10 @@ class _Reader:
         self._closings = Closings(text, end)
         self._nodes: list[Node] = []
         self._markup: list[Node] = []
-        self._words = Words()
+        self._ranges: list[Range] = []
+        """The text of the open block, between its tags."""
+        self._linked_ranges = 0
+        """How many of them are links."""
         self._links = 0
         self._in_pre = False
         self._is_unfinished = False
@@ -100,7 +101,9 @@ class _Reader:
         while position < self._end:
             tag = _TAG.search(text, position, last)
             stop = tag.start() if tag else self._end
-            self._words.add(text, position, stop, is_link=self._links > 0)
+            if text[position:stop].strip():
+                self._ranges.append((position, stop))
+                self._linked_ranges += self._links > 0
             if tag is None:
                 break
             position = self._read_tag(tag)
@@ -201,20 +204,21 @@ class _Reader:
 
     def _close_block(self, closed: str) -> None:
         """Make nodes of the text since the last block; `closed` is the element that ends with it, or "br"."""
-        words = self._words.take()
-        if not words.ranges:
+        ranges, linked = self._ranges, self._linked_ranges
+        self._ranges, self._linked_ranges = [], 0
+        if not ranges:
             return
-        heads = self._find_heads()
+        text, heads = self._text, self._find_heads()
         scope = self._scopes[-1] if self._scopes else None
-        first, last = words.ranges[0][0], words.ranges[-1][1]
+        first, last = ranges[0][0], ranges[-1][1]
         is_label = self._heading or (scope and scope.name in _LABELS and closed != "p")
-        is_unfinished = closed == "br" and not _SENTENCE_END.search(self._text, max(first, last - 9), last)
+        is_unfinished = closed == "br" and not _SENTENCE_END.search(text, max(first, last - 9), last)
         if self._in_pre:
-            sentences = cut_lines(self._text, words.ranges, self._size)
+            sentences = cut_lines(text, ranges, self._size)
         elif is_unfinished or self._is_unfinished or (is_label and last - first <= LONGEST_ITEM):
-            sentences = cut(self._text, words.ranges, [last])
+            sentences = cut(text, ranges, [last])
         else:
-            sentences = cut_sentences(self._text, words.ranges)
+            sentences = cut_sentences(text, ranges)
         self._is_unfinished = is_unfinished
         nodes = [piece for pieces in sentences for piece in pieces]
         for node in nodes:
@@ -226,13 +230,13 @@ class _Reader:
             self._heads.update(map(id, nodes))
         elif not self._in_pre:
             final = sentences[-1]
-            if (
-                self._text[final[-1].start : final[-1].end].rstrip().endswith(":")
-                and len(final) <= _MOST_HEADS
-            ):
+            if text[final[-1].start : final[-1].end].rstrip().endswith(":") and len(final) <= _MOST_HEADS:
                 self._announcer = final
                 self._heads.update(map(id, final))
-            elif words.links == len(words.ranges) and words.count(self._text) <= _FEW_WORDS:
+            elif (
+                linked == len(ranges)
+                and sum(len(_WORD.findall(text, *span)) for span in ranges) <= _FEW_WORDS
+            ):
                 self._debris += nodes
         if scope and scope.name == "li" and not scope.heads:
             scope.heads = sentences[0][:_MOST_HEADS]
@@ -241,8 +245,10 @@ class _Reader:
         """Add a row as a node and return its end; None if it is to be read as text."""
         found = find_row(self._text, start, inner, self._end, 4 * self._size)
         table = next((scope for scope in self._scopes[-1:-DEEPEST:-1] if scope.name == "table"), None)
-        if found is None or (table or _Scope("table", 0)).rows.is_layout(found):
+        if found is None:
             return None
+        if found.cells == 1 and not found.is_title and not (table and table.rows.spans):
+            return None  # it only places its single cell
         self._close_block("")
         if table is None:
             self._open_scope("table")

@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.fences import find_closing
-from tersely.split.lines import OPENED_COMMENT, find_indent
+from tersely.split.lines import OPENED_COMMENT, Range, find_indent
+from tersely.split.markdown import find_closing
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
-Ranges = Sequence[tuple[int, int]]
-"""(start, end) of each line in the text, with its line break."""
+Ranges = Sequence[Range]
+"""Lines with their line breaks."""
 
 _CLOSING = re.compile(
     r"\s*(?:[)}\]]|/\s*$|(?:end|fi|done|esac|endif|else|elif|elsif|except|finally|rescue|ensure|catch|when|case|default)\b"
@@ -90,7 +90,7 @@ def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
 def open_text(text: str, lines: Ranges, size: int, depth: int = 1) -> list[Node]:
     """Return a node for each paragraph and entry of a text. Those of more than `size` are opened."""
     base = _find_base(text, lines)
-    blocks: list[list[tuple[int, int]]] = []
+    blocks: list[list[Range]] = []
     was_apart = True
     for line in lines:
         is_blank = _is_blank(text, line)
@@ -110,9 +110,7 @@ def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
     inner = [line for line in lines[1:] if not _is_blank(text, line)]
     is_entry = inner and all(find_indent(text, line) > base for line in inner)
     if node.end - node.start > size and is_entry and depth < DEEPEST:
-        children = open_text(text, lines[1:], size, depth + 1)
-        if len(children) > 1 or children[0].children:
-            node.children, node.series = children, Series()
+        node.open(open_text(text, lines[1:], size, depth + 1), Series())
     return node
 
 
@@ -138,12 +136,9 @@ def _is_above(text: str, lines: Ranges, at: int) -> bool:
     head."""
     if not _ABOVE.match(text, *lines[at]):
         return False
-    is_comment = _COMMENT.match(text, *lines[at]) is not None
-    return is_comment or at + 1 == len(lines) or not _is_deeper(text, lines[at + 1], lines[at])
-
-
-def _is_deeper(text: str, line: tuple[int, int], above: tuple[int, int]) -> bool:
-    return not _is_blank(text, line) and find_indent(text, line) > find_indent(text, above)
+    below = [line for line in lines[at + 1 : at + 2] if not _is_blank(text, line)]
+    is_head = any(find_indent(text, line) > find_indent(text, lines[at]) for line in below)
+    return not is_head or _COMMENT.match(text, *lines[at]) is not None
 
 
 def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> Node:
@@ -157,15 +152,14 @@ def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth
     children = open_indented(text, lines[1 : ends[0]], sizes, before, depth + 1) if ends[0] > 1 else []
     for head, end in pairwise(ends):
         children.append(_open_declaration(text, _strip(text, lines[head:end]), sizes, before, depth + 1))
-    if len(children) > 1 or any(child.children for child in children):
-        node.children, node.series = children, Series(before)
+    node.open(children, Series(before))
     return node
 
 
-def _split_blocks(text: str, lines: Ranges) -> list[list[tuple[int, int]]]:
+def _split_blocks(text: str, lines: Ranges) -> list[list[Range]]:
     """Return runs of lines from the lowest indent, each with the deeper and closing lines below it."""
     base = _find_base(text, lines)
-    blocks: list[list[tuple[int, int]]] = []
+    blocks: list[list[Range]] = []
     is_above = False
     last = {text[slice(*line)].strip().lower(): at for at, line in enumerate(lines)}
     here = -1  # the last line of the here document or the block comment around a line
@@ -200,5 +194,5 @@ def _find_base(text: str, lines: Ranges) -> int:
     return min((find_indent(text, line) for line in lines if not _is_blank(text, line)), default=0)
 
 
-def _is_blank(text: str, line: tuple[int, int]) -> bool:
+def _is_blank(text: str, line: Range) -> bool:
     return not text[slice(*line)].strip()

@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.lines import Format, Lines
+from tersely.split.lines import Format, Lines, Range
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
@@ -59,7 +59,7 @@ def find_json_end(lines: Lines, index: int) -> int | None:
     stop = _find_value_end(lines, start)
     if stop is None or (begin["label"] and stop - start < _SMALL):
         return None
-    end = index + lines.text.count("\n", lines.starts[index], stop)
+    end = lines.find(stop)
     rest = lines.text[stop : lines.end_of(end)].strip()
     if rest not in ("", ",", ";", "]", "],"):
         lines.json_budget -= stop - start
@@ -119,7 +119,7 @@ class _Container:
     is_object: bool
     child_start: int
     inner: Node | None = None
-    string: tuple[int, int] | None = None
+    string: Range | None = None
     """The last string in the child."""
     children: list[Node] = field(default_factory=list[Node])
 
@@ -213,5 +213,4 @@ class _Reader:
                 begin = previous = token.end()
         if begin < end - 1:
             parts.append(Node(begin, end - 1))
-        if len(parts) > 1:
-            child.children, child.series = parts, Series()
+        child.open(parts, Series())

@@ -7,6 +7,7 @@ braces, prompts, tags).
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum
@@ -15,6 +16,8 @@ from typing import NamedTuple
 
 from tersely.units import Kind
 
+Range = tuple[int, int]
+"""The start and the end of a part of a text, in code points."""
 LONGEST_ITEM = 600
 """Largest number of code points of a list item, a log entry or a heading. Anything longer is a paragraph with
 a label."""
@@ -22,6 +25,7 @@ a label."""
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 _LINE = re.compile(r"[^\n\r]*")
+_WHOLE_LINE = re.compile(r"[^\r\n]+(?:\r\n?|\n)?|\r\n?|\n")
 _ORG = (
     re.compile(r"^\*{2,6} +\S", re.MULTILINE),
     re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
@@ -95,10 +99,9 @@ class Lines:
         texts: the lines, without their line breaks.
         has_gaps: whether comments in it were replaced by spaces.
         starts: the offset of each line in the text, in code points.
-        closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
             take, so that they stay linear.
-        csv_budget, code_budget: the same for CSV, and for Python and blocks of org.
+        csv_budget, code_budget: the same for CSV, and for Python and fenced blocks.
         none_before: for each format, the index of the line before which a search has found none.
     """
 
@@ -111,7 +114,6 @@ class Lines:
         for line in self.texts:
             self.starts.append(start)
             start += len(line) + 1
-        self.closing_fences: list[tuple[int, int]] | None = None
         self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
         self.none_before = Counter[Kind]()
         self._indents: dict[int, int] = {}
@@ -120,15 +122,13 @@ class Lines:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def find(self, offset: int) -> int:
+        """Return the index of the line that an offset lies in."""
+        return bisect_right(self.starts, offset) - 1
+
     def end_of(self, index: int) -> int:
         """Return the offset after the last code point of a line, without its line break."""
         return self.starts[index] + len(self.texts[index])
-
-    def end_above(self, index: int) -> int:
-        """Return the offset after the last line above `index` that is not blank; 0 if all are."""
-        while index and self.is_blank(index - 1):
-            index -= 1
-        return self.end_of(index - 1) if index else 0
 
     def is_short(self, first: int, end: int) -> bool:
         """Return whether the lines first..end-1 have at most `LONGEST_ITEM` code points."""
@@ -150,6 +150,12 @@ class Lines:
             index += 1
         return index
 
+    def find_blank(self, index: int) -> int:
+        """Return the index of the first blank line from `index` on."""
+        while index < len(self.texts) and not self.is_blank(index):
+            index += 1
+        return index
+
     def skip_comments(self, index: int, signs: str) -> int:
         """Return the index of the first line from `index` on that does not begin with one of some signs."""
         while index < len(self.texts) and self.texts[index].lstrip().startswith(tuple(signs)):
@@ -168,6 +174,13 @@ class Lines:
         if index not in self._likenesses:
             self._likenesses[index] = rate_line(self.texts[index])
         return self._likenesses[index]
+
+
+def end_above(lines: Lines, index: int) -> int:
+    """Return the offset after the last line above `index` that is not blank; 0 if all are."""
+    while index and lines.is_blank(index - 1):
+        index -= 1
+    return lines.end_of(index - 1) if index else 0
 
 
 class Format(NamedTuple):
@@ -212,20 +225,25 @@ def rate_line(line: str) -> Likeness:
     return Likeness.MAYBE if _MAYBE.match(line) else Likeness.UNCLEAR
 
 
-def find_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def find_lines(text: str, start: int, end: int) -> Iterator[Range]:
     """Yield the ranges of the lines in `text[start:end]` that are not blank, without their line breaks."""
     for line in _LINE.finditer(text, start, end):
         if line[0] and not line[0].isspace():
             yield line.span()
 
 
-def find_indent(text: str, line: tuple[int, int]) -> int:
+def list_whole_lines(text: str, start: int, end: int) -> list[Range]:
+    """Return the ranges of all lines in `text[start:end]`, with their line breaks, as Python counts them."""
+    return [line.span() for line in _WHOLE_LINE.finditer(text, start, end)]
+
+
+def find_indent(text: str, line: Range) -> int:
     """Return the characters of white space before a line, which is a range of `text`."""
     body = text[slice(*line)].rstrip("\r\n")
     return len(body) - len(body.lstrip())
 
 
-def strip(text: str, start: int, end: int) -> tuple[int, int] | None:
+def strip(text: str, start: int, end: int) -> Range | None:
     """Return a range without the white space around it; None if nothing is left."""
     inner = text[start:end]
     body = inner.strip()

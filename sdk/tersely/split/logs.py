@@ -64,8 +64,10 @@ def starts_entry(line: str) -> bool:
     return bool(_STAMP.match(line) or _SEVERITY.match(line))
 
 
-ENTRY = Format("log", _STAMP, _find_entry_end)
-RATED_ENTRY = Format("log", _SEVERITY, _find_rated_end, only_starts_paragraphs=True)
+ENTRIES = (
+    Format("log", _STAMP, _find_entry_end),
+    Format("log", _SEVERITY, _find_rated_end, only_starts_paragraphs=True),
+)
 
 
 def find_text_indent(line: str) -> int:

@@ -1,10 +1,13 @@
-"""Headings and list items, as in Markdown and in plain text."""
+"""Headings, list items and fenced blocks, as in Markdown, its relatives and plain text."""
 
 from __future__ import annotations
 
 import re
 
-from tersely.split.lines import LONGEST_ITEM, Format, Lines
+from tersely.split.lines import LONGEST_ITEM, Format, Lines, Range, find_lines
+from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.split.prose import QUOTE
+from tersely.units import Series
 
 ITEM = re.compile(
     r"""\s*(?:
@@ -13,16 +16,26 @@ ITEM = re.compile(
     )\s+\S""",
     re.VERBOSE,
 )
-_HASHES = re.compile(r" {0,3}#{1,6}(?:\s|$)", re.MULTILINE)
+_HASHES = re.compile(r"[ ]{0,3}[#]{1,6}(?:\s|$)", re.MULTILINE)
 _COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
 _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
 _SIGNS = re.compile(r"(?:#{3,}|\*{3,}|\+{3,}|\"{3,}|'{3,}|:{3,}|\.{3,}|`{3,}|_{3,})[^\S\n]*$", re.MULTILINE)
 """Rules that underline headings in reStructuredText if they are as long as the title."""
 _LONGEST_UNDERLINED = 200
-_STARS = re.compile(r"\*{1,6} +\S", re.MULTILINE)
 _FIELD = re.compile(r"[ \t]{2,}[A-Z][\w-]*(?: [A-Z][\w-]*)?: \S")
-_LATEX = re.compile(r"[ \t]*\\(?:part|chapter|(?:sub){0,2}section)\*?\{")
-_TRAILED = re.compile(r"[^\W\d_][^\n|]* ([*=#~])\1{4,}[ \t]*$", re.MULTILINE)
+_MARKED = re.compile(
+    rf"""{_HASHES.pattern}
+    | \*{{1,6}}\ +\S                                                    # org
+    | [ \t]*\\(?:part|chapter|(?:sub){{0,2}}section)\*?\{{              # LaTeX
+    | [^\W\d_][^\n|]*\ (?P<sign>[*=#~])(?P=sign){{4,}}[ \t]*$           # filled with signs up to the margin
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,}|(?i:#\+(?:begin|end)_))")
+_BEGIN_BLOCK = re.compile(r"[ \t]*#\+begin_(\w+)", re.IGNORECASE)
+_HERE = re.compile(r"<<[-~]?(?P<quote>['\"]?)(?P<word>[A-Z][A-Z\d_]*)(?P=quote)(?!\w)[^\n<]*$", re.MULTILINE)
+"""The start of a here document in a shell script or a Dockerfile."""
 
 
 def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
@@ -45,12 +58,16 @@ def is_field(lines: Lines, index: int) -> bool:
     return _FIELD.match(lines.texts[index]) is not None
 
 
-def _find_heading_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a heading that is marked with hashes, unless it is a comment or too long."""
+def _find_marked_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a heading with a mark in its own line, unless it is a comment or too long.
+
+    Stars mark headings only in org. Elsewhere they are those of lists.
+    """
     line = lines.texts[index]
     neighbours = lines.texts[max(index - 1, 0) : index] + lines.texts[index + 1 : index + 2]
     is_comment = _COMMENT.match(line) and any(_COMMENT.match(other) for other in neighbours)
-    return None if is_comment or len(line) >= LONGEST_ITEM else index + 1
+    is_item = line[0] == "*" and not lines.has_starred_headings
+    return None if is_comment or is_item or len(line) >= LONGEST_ITEM else index + 1
 
 
 def _find_ruled_end(lines: Lines, index: int) -> int | None:
@@ -80,30 +97,113 @@ def _find_framed_end(lines: Lines, index: int) -> int | None:
     return index + 3 if is_framed and not _RULE.match(title) else None
 
 
-def _find_starred_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a heading of org, unless the stars of this text are those of lists."""
-    return index + 1 if lines.has_starred_headings and len(lines.texts[index]) < LONGEST_ITEM else None
-
-
-def _find_title_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a title of LaTeX, or one that a row of signs fills up to the right margin."""
-    return index + 1 if len(lines.texts[index]) <= _LONGEST_UNDERLINED else None
-
-
-HEADING = Format("heading", _HASHES, _find_heading_end)
-LATEX_HEADING = Format("heading", _LATEX, _find_title_end)
-FRAMED_HEADING = Format(
-    "heading", re.compile(r"([-=*~])\1{2,}[ \t]*\n[^\n]*\w[^\n]*\n\1{3}"), _find_framed_end
-)
-"""A title between two rules. It may be right below the text of the section above."""
-STARRED_HEADING = Format("heading", _STARS, _find_starred_end)
-TRAILED_HEADING = Format("heading", _TRAILED, _find_title_end)
-RULED_HEADING = Format(
-    "heading",
-    re.compile(
-        rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|{_SIGNS.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))",
-        re.MULTILINE,
+HEADINGS = (
+    # A title between two rules may be right below the text of the section above.
+    Format("heading", re.compile(r"([-=*~])\1{2,}[ \t]*\n[^\n]*\w[^\n]*\n\1{3}"), _find_framed_end),
+    Format("heading", _MARKED, _find_marked_end),
+    Format(
+        "heading",
+        re.compile(
+            rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|{_SIGNS.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))",
+            re.MULTILINE,
+        ),
+        _find_ruled_end,
+        only_starts_paragraphs=True,
     ),
-    _find_ruled_end,
-    only_starts_paragraphs=True,
 )
+
+
+def find_fence_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the fenced block that starts at `index`, or None."""
+    opening = _FENCE.match(lines.texts[index])
+    if opening is None:
+        return None
+    if lines.code_budget > 0:
+        for end in range(index + 1, len(lines)):
+            if _closing_mark(lines.texts[end]).startswith(opening[1]):
+                return end + 1
+        lines.code_budget -= len(lines.text) - lines.starts[index]
+    # No fence closes it: the text ends inside the block, or starts inside it and this line closes it.
+    return lines.find_blank(index + 1) if opening[2].strip() else index + 1
+
+
+def _closing_mark(line: str) -> str:
+    """Return the fence on a line that may close a block; "" for any other line."""
+    fence = _FENCE.match(line)
+    return fence[1] if fence and not fence[2].strip() else ""
+
+
+def _find_quoted_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a fenced block or a table in a block quote, with the marker on each line."""
+    body = _unquote(lines.texts[index]) or ""
+    opening = _FENCE.match(body)
+    if opening is None and not body.lstrip().startswith("|"):
+        return None
+    end = index + 1
+    while end < len(lines) and (body := _unquote(lines.texts[end])) is not None:
+        if opening is None and not body.lstrip().startswith("|"):
+            break
+        end += 1
+        if opening and _closing_mark(body).startswith(opening[1]):
+            break
+    return end if end - index >= 2 else None
+
+
+def _unquote(line: str) -> str | None:
+    """Return a line of a block quote without its marker; None for any other line."""
+    marker = QUOTE.match(line)
+    return line[marker.end() :] if marker else None
+
+
+def _find_block_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a block of org, from `#+BEGIN_SRC` to `#+END_SRC`, or after a here document."""
+    closing = find_closing(lines.texts[index])
+    if closing is None or lines.code_budget <= 0:
+        return None
+    for end in range(index + 1, len(lines)):
+        if lines.texts[end].strip().lower() == closing:
+            return end + 1
+    lines.code_budget -= len(lines.text) - lines.starts[index]
+    return None
+
+
+def find_closing(line: str) -> str | None:
+    """Return the line that ends the block that `line` begins, in lower case; None if it begins none."""
+    if opening := _BEGIN_BLOCK.match(line):
+        return f"#+end_{opening[1].lower()}"
+    opening = _HERE.search(line)
+    return opening["word"].lower() if opening else None
+
+
+FENCE = Format("code", _FENCE, find_fence_end)
+FENCES = (
+    FENCE,
+    Format(
+        "code",
+        re.compile(rf"{_BEGIN_BLOCK.pattern}|[^\n<]*{_HERE.pattern}", re.IGNORECASE | re.MULTILINE),
+        _find_block_end,
+    ),
+    Format("code", re.compile(r"[^\S\n]{0,3}>(?:>|[^\S\n])*(?:```|~~~|\|)"), _find_quoted_end),
+)
+
+
+def find_fences(text: str, start: int, end: int) -> Range | None:
+    """Return the range inside a fenced block; None unless one fence opens it and another closes it."""
+    lines = list(find_lines(text, start, end))
+    if len(lines) < 3:
+        return None
+    first, last = (text[slice(*line)] for line in (lines[0], lines[-1]))
+    is_fenced = _ANY_FENCE.match(first) and _ANY_FENCE.match(last)
+    return (lines[1][0], lines[-2][1]) if is_fenced or find_closing(first) == last.strip().lower() else None
+
+
+def open_quote(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the lines of a quoted block. Its fences, or the first two rows of a table, are the frame."""
+    lines = list(find_lines(text, start, end))
+    bodies = [text[left:right].lstrip("> ") for left, right in lines]
+    is_fenced = _ANY_FENCE.match(bodies[0]) is not None
+    last = len(lines) - 1 if is_fenced and _ANY_FENCE.match(bodies[-1]) else len(lines)
+    nodes = join_lines(lines[1 if is_fenced else 2 : last], sizes.part if is_fenced else 0)
+    if not nodes:
+        return None
+    return Node(start, end, nodes, Series("> ") if is_fenced else Series("> | ", " |"))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tersely.split.lines import find_lines, strip
+from tersely.split.lines import Lines, Range, find_lines, strip
 from tersely.units import Kind, Link, Series, Unit
 
 DEEPEST = 40
@@ -50,8 +50,13 @@ class Node:
     breaks: bool = False
     """Whether a line break replaces it, if it is markup."""
 
+    def open(self, children: list[Node], series: Series) -> None:
+        """Take children if they are more than one, or one that is open itself."""
+        if len(children) > 1 or any(child.children for child in children):
+            self.children, self.series = children, series
 
-def join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:
+
+def join_lines(lines: Sequence[Range], size: int) -> list[Node]:
     """Return a node for each line. Neighbours share one if they have at most `size` code points together."""
     nodes: list[Node] = []
     for left, right in lines:
@@ -63,10 +68,36 @@ def join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:
     return nodes
 
 
+def join_lines_below(text: str, start: int, end: int, size: int) -> list[Node]:
+    """Return the nodes of the lines below the first line of a block, joined like `join_lines`."""
+    return join_lines(list(find_lines(text, start, end))[1:], size)
+
+
 def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the lines of a block; short neighbours share a part. The first line is their head."""
-    nodes = join_lines(list(find_lines(text, start, end))[1:], sizes.part // 4)
+    nodes = join_lines_below(text, start, end, sizes.part // 4)
     return Node(start, end, nodes, Series()) if nodes else None
+
+
+def split_comments(lines: Lines, offset: int, index: int, end: int, longest: int) -> tuple[list[Node], int]:
+    """Return the comments between two lines that stand alone, and the first line that belongs to `end`.
+
+    Blank lines separate comments. The last comment belongs to the line `end` below it, if no blank line is
+    between them and it has at most `longest` code points.
+
+    Args:
+        offset: of the lines in the text that the nodes belong to.
+    """
+    nodes: list[Node] = []
+    while (start := lines.skip_blank(index)) < end:
+        index = start
+        while index < end and not lines.is_blank(index):
+            index += 1
+        node = Node(offset + lines.starts[start], offset + lines.end_of(index - 1))
+        if index == end and node.end - node.start <= longest:
+            return nodes, start
+        nodes.append(node)
+    return nodes, end
 
 
 def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int) -> list[Unit]:
@@ -76,7 +107,7 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
         series: the series of the root.
         first: the position that the first unit will have in its document.
     """
-    spans: list[tuple[int, int]] = []
+    spans: list[Range] = []
     links: list[Link] = []
     needs: list[set[int]] = []
     places: list[tuple[Node, range]] = []

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tersely.split.enclosures import RULED, Enclosures
+from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places, is_rule
+from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
-from tersely.split.records import ANSWER, LABEL, QUESTION, Records, has_body
+from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.split.surroundings import Surroundings, announces_entries, find_names, tie_comments
 from tersely.units import Link
 
@@ -41,14 +41,14 @@ _IS_HEAD = re.compile(
 """Matches the first line of a paragraph that may be a head of other units."""
 
 
-def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> dict[int, Link]:
+def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> dict[int, Link]:
     """Return the links by index of the unit. A unit has a link if it needs other units or is a frame.
 
     Takes time linear in the number of blocks.
 
     Args:
         blocks: all blocks of a text, in order.
-        spans: the indices of the first and the last unit of each block.
+        spans: the indices of the units of each block.
     """
     if all(block.kind == "sentence" and not _IS_HEAD.match(lines.texts[block.first]) for block in blocks):
         return {}  # only paragraphs
@@ -74,12 +74,12 @@ class _Reader:
     def read(self) -> dict[int, Link]:
         """Return the links; see `find_links`."""
         state = State()
-        for number, place in enumerate(self._places):
+        for place in self._places:
             if place.block.kind == "heading":
-                self._add_heading(number, place, state)
+                self._add_heading(place, state)
                 continue
-            self._close(number, place, state)
-            if state.begins and self._enclosures.ends(number, place):
+            self._close(place, state)
+            if state.begins and self._enclosures.ends(place):
                 self._end(place, state)
                 continue
             divides = is_rule(place.block, place.line)
@@ -87,19 +87,19 @@ class _Reader:
                 state.end_headings(place.line)
             if divides or self._around.ends_caption(place, state.step):
                 state.step = None
-            is_step = self._around.starts_step(number, place)
+            is_step = self._around.starts_step(place)
             if is_step:
                 state.step = state.sender = state.entry = state.record = None
             heads = state.list_heads(place.indent)
             self._need(place, [*heads, state.condition] if state.condition else heads)
             if is_step:
-                state.step = self._head(place.units.first, place)
+                state.step = self._head(place.units[0], place)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
-                self._rules.add(place.units.first)
+                self._rules.add(place.units[0])
             if divides:
-                state.separator = self._head(place.units.first, place)
+                state.separator = self._head(place.units[0], place)
                 continue
-            self._add_heads(number, place, state)
+            self._add_heads(place, state)
             state.separator = None
         with_body = {need for needs in self._needs.values() for need in needs}
         self._tie_heads()
@@ -126,8 +126,8 @@ class _Reader:
         needs = {unit for head in heads for unit in head.units}
         for head in heads:
             if head.is_line:
-                self._bodies.setdefault(head.units[-1], place.units.first)
-        for unit in range(place.units.first, place.units.last + 1):
+                self._bodies.setdefault(head.units[-1], place.units[0])
+        for unit in place.units:
             self._needs[unit] = needs
 
     def _find_heads(self, unit: int) -> Iterable[int]:
@@ -140,7 +140,7 @@ class _Reader:
         is_line = place.block.kind != "sentence"
         return Head(units, place.indent, place.run, depth, place.run, is_line=is_line, begin=unit)
 
-    def _close(self, number: int, place: Place, state: State) -> None:
+    def _close(self, place: Place, state: State) -> None:
         """Forget the heads that end before this block."""
         run, indent, line = place.run, place.indent, place.line
         for heads in (state.headings, state.clauses):
@@ -148,7 +148,7 @@ class _Reader:
                 heads[-1].indent > indent or (heads[-1].line[:1] == "|" and place.block.kind != "table")
             ):
                 heads.pop()
-        is_option = self._around.is_option(number, place) or self._around.is_inner_record(number, place)
+        is_option = self._around.is_option(place) or self._around.is_inner_record(place)
         closes = CLOSER.fullmatch(self._lines.text, place.block.start, place.block.end) is not None
         if closes:
             indent = self._lines.indent(place.block.last - 1)
@@ -163,23 +163,23 @@ class _Reader:
             if ended.indent != indent:
                 continue
             if closes and ended.units[-1] in self._bodies:
-                self._enclose(ended, place.units.first)
+                self._enclose(ended, place.units[0])
                 state.condition = ended
             elif ended.run == run and _BRANCH.match(line):
                 state.condition = ended
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
             is_flush = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
-            if is_flush or self._places[number - 1].indent <= state.record.indent:
+            if is_flush or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
-        if state.announcer and not self._around.is_announced(number, place, state.announcer):
+        if state.announcer and not self._around.is_announced(place, state.announcer):
             state.announcer = None
         if state.label and not self._around.goes_on(place, state.label):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
-        if (subject := self._around.find_subject(number, place)) and subject.units.last not in self._rules:
-            state.condition = self._head(subject.units.last, subject)
+        if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._rules:
+            state.condition = self._head(subject.units[-1], subject)
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
         if state.quote and (place.block.prefix or indent < state.quote.indent):
@@ -207,63 +207,60 @@ class _Reader:
             state.speaker = None
 
     def _enclose(self, head: Head, closer: int) -> None:
-        """Make a block need the line that closes it."""
+        """Make all units from a head on need the line that closes its block."""
         self._rules.add(closer)
         for unit in range(head.begin, closer):
-            self._needs[unit] = {*self._needs.get(unit, ()), closer}
+            self._needs[unit] = {*self._needs.get(unit, ()), closer, *head.anchor}
 
     def _end(self, place: Place, state: State) -> None:
         """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
-        begin, end = state.begins.pop(), place.units.last
+        begin, end = state.begins.pop(), place.units[-1]
         state.close_record(begin)
         self._needs[end] = set(begin.units)
-        self._rules.add(end)
-        for unit in range(begin.units[-1], end):
-            self._needs[unit] = {*self._needs.get(unit, ()), end, *begin.anchor}
+        self._enclose(begin, end)
 
-    def _add_heading(self, number: int, place: Place, state: State) -> None:
+    def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
         while headings and (headings[-1].depth >= depth or headings[-1].indent > place.indent):
             headings.pop()
-        is_inner = has_body(self._places, number)
-        parents = [head for head in state.parents if is_inner and head.indent < place.indent]
+        parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender])])
-        self._frames.add(place.units.first)
-        headings.append(self._head(place.units.first, place, depth))
+        self._frames.add(place.units[0])
+        headings.append(self._head(place.units[0], place, depth))
         headings[-1].line = place.line
         state.start_section()
         state.parents = parents
 
-    def _add_heads(self, number: int, place: Place, state: State) -> None:
+    def _add_heads(self, place: Place, state: State) -> None:
         """Remember a block if it is a head of blocks after it."""
-        (first, last), kind = place.units, place.block.kind
+        first, last, kind = place.units[0], place.units[-1], place.block.kind
         is_announced = state.announcer is not None
         if kind == "log":
             state.entry = self._head(first, place)
-            if announces_entries(place, self._around.find_below(number)):
+            if announces_entries(place):
                 self._announce(first, place, state).text_indent = find_text_indent(place.line)
-        elif self._enclosures.begins(number, place):
+        elif self._enclosures.begins(place):
             self._frames.add(first)
             if len(state.begins) < _DEEPEST:
                 state.begins.append(self._head(first, place))
         elif place.is_text:
-            self._add_text(number, place, state)
+            self._add_text(place, state)
         if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
-            self._add_parent(number, place, state)
+            self._add_parent(place, state)
         is_quote = self._has_quotes and _QUOTED.match(self._lines.texts[place.block.first])
-        if is_quote and not (is_announced and self._around.is_marked(number, place)):
+        if is_quote and not (is_announced and self._around.is_marked(place)):
             state.quote = self._head(last, place)
 
-    def _add_text(self, number: int, place: Place, state: State) -> None:
+    def _add_text(self, place: Place, state: State) -> None:
         """Remember a line, an item or a paragraph if it is a head of blocks after it."""
-        (first, last), line = place.units, place.line
+        first, last, line = place.units[0], place.units[-1], place.line
         clause = CLAUSE.match(line)
         is_question = QUESTION.match(line) is not None
         label = LABEL.match(line)
         if clause or is_question or place.speaks or label or ITEM.match(line):
-            for unit in range(first + 1, last + 1):
+            for unit in place.units[1:]:
                 self._needs[unit] = {*self._needs[unit], first}
         if is_question:
             self._frames |= {first, last}
@@ -272,9 +269,9 @@ class _Reader:
         elif place.speaks and not ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
-        is_title = clause is not None and self._around.is_title(number, place)
+        is_title = clause is not None and self._around.is_title(place)
         if is_title:
-            self._frames.update(range(first, last + 1))
+            self._frames.update(place.units)
         if clause and ("." in clause["number"] or is_long or is_title):
             head = self._head(last if is_title else first, place, clause["number"].count("."))
             # The first line of a clause may be indented more than its other lines.
@@ -282,33 +279,30 @@ class _Reader:
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
-            below = self._around.find_below(number)
-            level = below.block.prefix.count(">") if below else 0
+            level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
                 self._frames.add(last)
                 state.quoters.append(self._head(last, place, level))
             else:
                 self._announce(last, place, state)
         is_free = state.record is None or state.record.run == place.run
-        if number in self._records.leads and is_free and self._records.is_head(number, place):
+        if place in self._records.leads and is_free and self._records.is_head(place):
             state.record = self._head(first, place)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
-            if line.strip().isdigit() or (
-                line.rstrip().endswith(":") and self._places[number + 1].indent > place.indent
-            ):
-                self._bodies[first] = self._places[number + 1].units.first
+            if place.below and (line.strip().isdigit() or (line.rstrip().endswith(":") and place.has_body)):
+                self._bodies[first] = place.below.units[0]
                 state.record.units += (self._bodies[first],)
-                if "-->" in self._places[number + 1].line:
+                if "-->" in place.below.line:
                     self._frames |= {first, self._bodies[first]}
-            if self._records.heads_text(number, place):
+            if self._records.heads_text(place):
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)
         if state.begins and not state.begins[-1].anchor:
-            if self._enclosures.names_columns(number, place):
+            if names_columns(place):
                 state.begins[-1].anchor = (first,)
                 self._frames.add(first)
-            elif self._enclosures.names_record(place):
+            elif names_record(place):
                 state.begins[-1].anchor = (first,)
 
     def _announce(self, unit: int, place: Place, state: State) -> Head:
@@ -318,9 +312,9 @@ class _Reader:
         state.announcer.line = place.line
         return state.announcer
 
-    def _add_parent(self, number: int, place: Place, state: State) -> None:
+    def _add_parent(self, place: Place, state: State) -> None:
         """Remember a block as a head of the more indented blocks below it."""
-        below = self._around.find_below(number)
+        below = place.below
         if below is None or RULE.fullmatch(place.line) or place.line.strip() == "|":
             return
         is_item = ITEM.match(place.line) is not None
@@ -330,21 +324,21 @@ class _Reader:
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
             return
-        if self._around.is_inner_record(number, place):
-            parent = self._head(place.units.first, place)
+        if self._around.is_inner_record(place):
+            parent = self._head(place.units[0], place)
             parent.indent, parent.is_line, parent.is_option = place.indent - 1, True, True
             state.parents.append(parent)
             return
-        unit = place.units.last if place.block.kind == "sentence" and not is_item else place.units.first
+        unit = place.units[-1] if place.block.kind == "sentence" and not is_item else place.units[0]
         is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
-        names = find_names(self._places, number) if is_near else []
+        names = find_names(place) if is_near else []
         self._needs[unit] = {*self._needs[unit], *names}
         self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
         if state.condition:
             parent.units, parent.begin = (*state.condition.units, unit), state.condition.begin
         parent.is_line |= is_near
-        parent.is_option = self._around.is_option(number, place)
+        parent.is_option = self._around.is_option(place)
         state.parents.append(parent)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
 from tersely.split.lines import Lines
 from tersely.split.prose import PREFIX, SPEAKER, Block
@@ -44,18 +43,13 @@ _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
 _TIME = re.compile(r"\s*[\[(]?\d")
 
 
-class Spans(NamedTuple):
-    """The units of one block, as indices."""
-
-    first: int
-    last: int
-
-
-class Place(NamedTuple):
+@dataclass(slots=True, eq=False, repr=False)
+class Place:
     """A block, and what decides which heads it has."""
 
     block: Block
-    units: Spans
+    units: range
+    """Indices of its units."""
     run: int
     """Number of its run. A run is a series of blocks with the same prefix. A blank line ends it, and so does
     a rule such as `---`."""
@@ -67,6 +61,13 @@ class Place(NamedTuple):
     """Whether it is prose, an item or a single line."""
     speaks: bool
     """Whether another speaker begins here."""
+    above: Place | None = None
+    below: Place | None = None
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the line below is indented more."""
+        return self.below is not None and self.below.indent > self.indent
 
 
 @dataclass(slots=True)
@@ -172,48 +173,43 @@ class State:
         return [*(head for stack in stacks for head in stack), *(head for head in slots if head)]
 
 
-def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> list[Place]:
-    runs: list[int] = []
-    for number, block in enumerate(blocks):
-        above = blocks[number - 1] if number else None
-        goes_on = above is not None and above.last >= block.first
-        if goes_on and above is not None:
-            goes_on = above.prefix == block.prefix and not any(
-                is_rule(b, lines.texts[b.first]) for b in (block, above)
-            )
-        runs.append(runs[-1] + (not goes_on) if runs else 0)
-    spoken = Counter(
-        run for run, block in zip(runs, blocks, strict=True) if _is_spoken(lines.texts[block.first], block)
-    )
-    is_dialogue = {run for run, count in spoken.items() if count >= 2}
-    if sum(spoken.values()) >= 3:
-        is_dialogue |= spoken.keys()
-    cues = {run for run, block in zip(runs, blocks, strict=True) if CUE.match(lines.texts[block.first])}
-    has_signs = any(_SIGNED_BLOCK.match(lines.texts[block.first]) for block in blocks)
-    guttered = {
-        run for run, block in zip(runs, blocks, strict=True) if lines.texts[block.first].strip() == "|"
-    }
-    indents = [
-        _find_indent(lines, block, has_signs, run in guttered)
-        for block, run in zip(blocks, runs, strict=True)
-    ]
+def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> list[Place]:
+    """Return a place for each block that has units. There is at least one block."""
+    firsts = [lines.texts[block.first] for block in blocks]
+    runs = _number_runs(blocks, firsts)
+    entries = list(zip(blocks, firsts, runs, strict=True))
+    spoken = Counter(run for block, line, run in entries if _is_spoken(line, block))
+    dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
+    cues = {run for _, line, run in entries if CUE.match(line)}
+    guttered = {run for _, line, run in entries if line.strip() == "|"}
+    has_signs = any(map(_SIGNED_BLOCK.match, firsts))
+    indents = [_find_indent(lines, block, has_signs, run in guttered) for block, _, run in entries]
     for number, (block, below) in enumerate(pairwise(blocks)):
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
-    return [
-        Place(
-            block,
-            units,
-            run,
-            number == 0 or runs[number - 1] != run,
-            indents[number],
-            line := _strip_prefix(lines.texts[block.first], block),
-            block.kind in ("line", "sentence", "list_item"),
-            not block.prefix and _speaks(line, run in is_dialogue, run in cues),
-        )
-        for number, (block, units, run) in enumerate(zip(blocks, spans, runs, strict=True))
-        if units.last >= units.first
-    ]
+    places: list[Place] = []
+    for (block, line, run), units, indent, run_above in zip(
+        entries, spans, indents, [-1, *runs[:-1]], strict=True
+    ):
+        if not units:
+            continue
+        line = PREFIX.sub("", line, count=1) if block.prefix else line
+        is_text = block.kind in ("line", "sentence", "list_item")
+        speaks = not block.prefix and _speaks(line, run in dialogues, run in cues)
+        places.append(Place(block, units, run, run != run_above, indent, line, is_text, speaks))
+    for place, below in pairwise(places):
+        place.below, below.above = below, place
+    return places
+
+
+def _number_runs(blocks: Sequence[Block], firsts: Sequence[str]) -> list[int]:
+    """Return the number of the run of each block, whose first lines are given."""
+    runs = [0]
+    for (above, line_above), (block, line) in pairwise(zip(blocks, firsts, strict=True)):
+        is_near = above.last >= block.first and above.prefix == block.prefix
+        goes_on = is_near and not is_rule(above, line_above) and not is_rule(block, line)
+        runs.append(runs[-1] + (not goes_on))
+    return runs
 
 
 def _is_spoken(line: str, block: Block) -> bool:
@@ -229,10 +225,6 @@ def _speaks(line: str, in_dialogue: bool, in_cue: bool) -> bool:
     if CUE.match(line):
         return False
     return (in_cue and line.startswith("<v")) or ((in_dialogue or in_cue) and SPEAKER.match(line) is not None)
-
-
-def _strip_prefix(line: str, block: Block) -> str:
-    return PREFIX.sub("", line, count=1) if block.prefix else line
 
 
 def _find_indent(lines: Lines, block: Block, has_signs: bool, in_gutter: bool) -> int:

@@ -1,18 +1,117 @@
-"""Texts with a prefix on every line, such as the number of the line.
+"""Texts with a prefix on every line: the number of the line, or a gutter.
 
+A gutter is, for example, the graph of `git log --graph`, the `==31==` of valgrind, or the `[INFO]` of Maven.
 Such a text is split and opened as it would be without the prefixes. Its units become whole lines again, with
 their prefixes. Units that share a line become one.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from tersely.split.lines import strip
+from tersely.split.lines import Format, Lines, Range, mask, strip
 from tersely.split.nodes import join_lines
 from tersely.units import Link, Series, Unit
+
+_NUMBERED = re.compile(
+    r"""[ \t]*+(?:
+      (?P<number>\d{1,7})(?: (?P<tab>\t) | (?P<arrow>→) | (?P<pipe>[ ]?[|│]) | (?P<colon>:) | (?P<dash>-))
+    | \^?[0-9a-f]{7,40}\ [^\n()]*\([^\n()]*\ (?P<blamed>\d{1,7})(?P<blame>\))
+    )""",
+    re.VERBOSE,
+)
+_SEPARATOR = re.compile(r"[ \t]*(?:-{2,3}|\.{3}|…|⋮|\[\.{3}\])[ \t]*$")
+_BAR = re.compile(r"[ \t]*\|")
+"""The line above or below an excerpt in the message of a compiler."""
+_TWO_DIGITS = re.compile(r"\d\d(?!\w)")
+_FEWEST = 3
+_PROCESS = re.compile(r"(?P<sign>==|--)\d+(?P=sign) ?")
+_GRAPH = re.compile(r"(?:[*|\\/_] ?)+(?: *(?=(?:commit [0-9a-f]{7}|[A-Z][A-Za-z]*: )))?| {2,}(?=\S)")
+_LEVEL = re.compile(r"\[(?:INFO|WARNING|ERROR|DEBUG)\](?: |$)")
+_MAVEN = re.compile(r"\[INFO\] (?:Scanning for projects\.|-{3})")
+_GUTTER = re.compile(rf"{_PROCESS.pattern}|\* +commit [0-9a-f]{{7}}|{_MAVEN.pattern}")
+_MOST_PRINTED = 1_000
+"""Largest number of lines that a test may print between two lines of Maven."""
+
+
+def _read(line: str) -> tuple[int, str, int] | None:
+    """Return the number, the kind of sign and the length of the prefix of a line."""
+    match = _NUMBERED.match(line)
+    if match is None:
+        return None
+    sign = match.lastgroup or ""
+    return int(match["number"] or match["blamed"]), "colon" if sign == "dash" else sign, match.end()
+
+
+def _find_numbered_end(lines: Lines, index: int) -> int | None:
+    """Return the index after three or more lines with ascending numbers and one kind of sign."""
+    begin = _read(lines.texts[index])
+    if begin is None or index < lines.none_before["numbered"]:
+        return None
+    last, sign, _ = begin
+    numbered, end = [index], index + 1
+    while (following := _skip_separators(lines, end)) < len(lines):
+        entry = _read(lines.texts[following])
+        if entry is None or entry[1] != sign or entry[0] <= last:
+            break
+        if following > end and lines.is_blank(end) and entry[0] - last not in (1, following - end + 1):
+            break  # a tool counts the blank lines or leaves them out
+        last, end = entry[0], following + 1
+        numbered.append(following)
+    is_marked = sign == "pipe" and any(_BAR.match(line) for line in lines.texts[max(0, index - 1) : end + 1])
+    if is_marked or len(numbered) < _FEWEST or not _is_numbered([lines.texts[at] for at in numbered], sign):
+        lines.none_before["numbered"] = end
+        return None
+    return end
+
+
+def _skip_separators(lines: Lines, index: int) -> int:
+    """Return the index after the blank lines, or the separator, between two groups of lines."""
+    if index < len(lines) and _SEPARATOR.match(lines.texts[index]):
+        return index + 1
+    return lines.skip_blank(index)
+
+
+def _is_numbered(lines: Sequence[str], sign: str) -> bool:
+    """Return whether lines that begin with ascending numbers are those of a file, and not rows or times."""
+    bodies = [line[entry[2] :] for line in lines if (entry := _read(line))]
+    if sign in ("tab", "pipe"):
+        return not all("\t|"[sign == "pipe"] in body for body in bodies)
+    if sign == "colon":
+        is_time = all(_TWO_DIGITS.match(body) for body in bodies)
+        return not is_time and any(":" in line[: entry[2]] for line in lines if (entry := _read(line)))
+    return True
+
+
+def _find_gutter_end(lines: Lines, index: int) -> int | None:
+    """Return the index after lines with the gutter of the first one.
+
+    A gutter of spaces may leave a line blank. Tests may print lines without one between those of Maven.
+    """
+    pattern, last = _find_pattern(lines.texts[index]), index
+    most = _MOST_PRINTED if pattern is _LEVEL else 1
+    for number in range(index + 1, len(lines)):
+        if pattern.match(lines.texts[number]):
+            last = number
+        elif number - last > most or not (pattern is _LEVEL or lines.is_blank(number)):
+            break
+    return last + 1 if last + 1 - index >= _FEWEST else None
+
+
+def _find_pattern(line: str) -> re.Pattern[str]:
+    if _MAVEN.match(line):
+        return _LEVEL
+    process = _PROCESS.match(line)
+    return re.compile(re.escape(process[0].rstrip()) + " ?") if process else _GRAPH
+
+
+PREFIXED = (
+    Format("numbered", _NUMBERED, _find_numbered_end),
+    Format("numbered", _GUTTER, _find_gutter_end),
+)
 
 
 class Line(NamedTuple):
@@ -29,10 +128,12 @@ class Prefixed:
     """The lines of a text, and what is left of it without their prefixes.
 
     Attributes:
+        are_scattered: whether they are single lines from all over a file.
         body: the text without prefixes. A blank line sets lines apart that do not continue the line above.
     """
 
-    def __init__(self, text: str, lines: Sequence[Line]) -> None:
+    def __init__(self, text: str, lines: Sequence[Line], are_scattered: bool = False) -> None:
+        self.are_scattered = are_scattered
         self._text = text
         self._lines = lines
         self._starts: list[int] = []
@@ -65,7 +166,7 @@ class Prefixed:
             return []
         groups = self._group(units)
         edges = [0, *(self._find_lines(group[0])[0] for group in groups[1:]), len(self._lines)]
-        spans: list[list[tuple[int, int]]] = []
+        spans: list[list[Range]] = []
         places: list[range] = []
         position = first
         for number, group in enumerate(groups):
@@ -109,3 +210,35 @@ def _merge(links: Sequence[Link], otherwise: Series, needs: tuple[int, ...]) -> 
     is_frame = all(link.is_frame for link in links)
     is_markup = all(link.is_markup for link in links)
     return Link(series or otherwise, items, needs, is_frame, is_markup, shape=links[0].shape)
+
+
+def read_prefixed(text: str, start: int, end: int) -> Prefixed:
+    """Return the lines of a block that one of PREFIXED has found."""
+    found = list(_list_lines(text, start, end))
+    if _GUTTER.match(text, start):
+        pattern = _find_pattern(found[0][1])
+        ends = [match.end() if (match := pattern.match(line)) else 0 for _, line in found]
+        return Prefixed(
+            text, [Line(at, at + end, at + len(line)) for (at, line), end in zip(found, ends, strict=True)]
+        )
+    entries = [_read(line) for _, line in found]
+    # Some tools put a space after the sign, and leave it out on blank lines.
+    bodies = [line[entry[2] :] for (_, line), entry in zip(found, entries, strict=True) if entry]
+    is_spaced = all(body[:1] in (" ", "") for body in bodies)
+    lines: list[Line] = []
+    above: int | None = None
+    for (at, line), entry in zip(found, entries, strict=True):
+        body = len(line) if entry is None else min(entry[2] + is_spaced, len(line))
+        is_apart = entry is not None and above is not None and entry[0] != above + 1
+        lines.append(Line(at, at + body, at + len(line), is_apart))
+        above = entry[0] if entry else above
+    are_scattered = sum(line.is_apart for line in lines) * 2 > len(bodies)
+    return Prefixed(text, lines, are_scattered)
+
+
+def _list_lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield the offset of each line of a block, and the line without its line break."""
+    for line in mask(text[start:end]).split("\n"):
+        stop = start + len(line)
+        yield start, line.rstrip(" ") if text[stop - 1 : stop + 1] == "\r\n" else line
+        start = stop + 1

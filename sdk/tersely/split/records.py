@@ -29,18 +29,19 @@ class Records:
     """The runs of a text that are records."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self._places = places
+        self._is_single = not places or places[-1].run == 0
+        """Whether the text is one run."""
         self._starts = Counter(first_word(place) for place in places if place.starts_run)
         """The first words of runs: records of one kind begin alike."""
-        self.leads = set[int]()
+        self.leads = set[Place]()
         """The first line of each run. Also each line indented less than all lines above it in its run, and
         less than the line below it."""
         labelled, total = Counter[int](), Counter[int]()
         indents, lowest = dict[int, int](), dict[int, int]()
-        for number, place in enumerate(places):
-            is_head = has_body(places, number) and places[number + 1].run == place.run
+        for place in places:
+            is_head = place.has_body and place.below is not None and place.below.run == place.run
             if place.starts_run or (place.indent < lowest[place.run] and is_head):
-                self.leads.add(number)
+                self.leads.add(place)
             lowest[place.run] = min(place.indent, lowest.get(place.run, place.indent))
             # Lines that are indented more continue the value above them. A gutter counts as an indent.
             is_flush = place.indent <= indents.setdefault(place.run, place.indent)
@@ -57,23 +58,22 @@ class Records:
         """Return whether enough lines of a run have a name and a value."""
         return run in self._records
 
-    def is_head(self, number: int, place: Place) -> bool:
+    def is_head(self, place: Place) -> bool:
         """Return whether the first line of a run tells what the other lines are about."""
         if place.run in self._tables:
             return True
-        places, at = self._places, number + 1
-        while at < len(places) and places[at].run == place.run and places[at].indent > place.indent:
-            at += 1
-        if at == len(places) or places[at].run != place.run:
+        below = place.below
+        while below is not None and below.run == place.run and below.indent > place.indent:
+            below = below.below
+        if below is None or below.run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
-        below = places[at]
         if CLOSER.fullmatch(below.line):
             return False
         if place.run in self._records:
             # A line with indented lines below it, such as `a.c:3: error`, does not head siblings like it.
             differs = _shape(place.line) != _shape(below.line)
-            return _KEY.match(place.line) is not None or at == number + 1 or differs
-        if self._places[-1].run == 0 or OPTION.match(place.line):
+            return _KEY.match(place.line) is not None or below is place.below or differs
+        if self._is_single or OPTION.match(place.line):
             return False
         if place.block.kind == "sentence" and below.block.kind == "line":
             return self._starts[first_word(place)] > 1
@@ -84,21 +84,20 @@ class Records:
             self._starts[words[0]] > 1 and words[0] != words[1]
         )
 
-    def heads_text(self, number: int, place: Place) -> bool:
+    def heads_text(self, place: Place) -> bool:
         """Return whether the text after a record belongs to it, as the text of a mail belongs to its header.
 
         A table is no such text if its title begins like the record.
         """
         if place.run not in self._records or len(self._records) < 2:
             return False
-        if has_body(self._places, number) and not _KEY.match(place.line):
+        if place.has_body and not _KEY.match(place.line):
             return False
-        end = number
-        while end < len(self._places) and self._places[end].run == place.run:
-            end += 1
-        if end == len(self._places) or self._places[end].run in self._records:
+        below = place.below
+        while below is not None and below.run == place.run:
+            below = below.below
+        if below is None or below.run in self._records:
             return False
-        below = self._places[end]
         return below.run not in self._tables or first_word(below) != first_word(place)
 
 
@@ -107,11 +106,6 @@ def _shape(line: str) -> str:
     word = (line.split(maxsplit=1) or [""])[0]
     word = _NUMBER.sub("9", _LETTERS.sub(lambda found: "A" if found[0][0].isupper() else "a", word))
     return word[:3]
-
-
-def has_body(places: Sequence[Place], number: int) -> bool:
-    """Return whether the line below the place `number` is indented more."""
-    return number + 1 < len(places) and places[number + 1].indent > places[number].indent
 
 
 def first_word(place: Place) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
-from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.lines import Format, Lines, Range, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.units import Series
 
@@ -18,9 +19,8 @@ _PARAGRAPH = re.compile(r"['.]\s*(?:TP|TQ|IP|HP|PP|LP|P|It|Pp|RS|RE|TH|Dd)\b")
 _TERM = re.compile(r"['.]\s*T[PQ]\b")
 _BARE = re.compile(r"['.]\s*[A-Za-z]{1,2}(?:\s+\S+)?\s*")
 """A request that shows no text."""
+_COMMENT = '.\\" '
 _FEWEST_SECTIONS = 2
-
-Range = tuple[int, int]
 
 
 def _find_roff_end(lines: Lines, index: int) -> int | None:
@@ -45,11 +45,7 @@ ROFF = Format("roff", re.compile(r"['.](?:\\\"|TH\s|Dd\s|SH\s|Sh\s)"), _find_rof
 def open_roff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the tree of a page: its sections, in them their parts with paragraphs."""
     nodes = _read(text, list(find_lines(text, start, end)), sizes, "Hh")
-    return Node(start, end, nodes, _series()) if len(nodes) > 1 else None
-
-
-def _series() -> Series:
-    return Series('.\\" ')
+    return Node(start, end, nodes, Series(_COMMENT)) if len(nodes) > 1 else None
 
 
 def _read(text: str, lines: Sequence[Range], sizes: Sizes, level: str) -> list[Node]:
@@ -59,20 +55,16 @@ def _read(text: str, lines: Sequence[Range], sizes: Sizes, level: str) -> list[N
         for number, line in enumerate(lines)
         if (found := _SECTION.match(text, *line)) and found["level"] in level
     ]
-    first = starts[0] if starts else len(lines)
+    above = lines[: starts[0]] if starts else lines
     if level == "Hh":
-        nodes = [Node(lines[0][0], lines[first - 1][1])] if first else []
+        nodes = [Node(above[0][0], above[-1][1])] if above else []
     else:
-        nodes = _read_paragraphs(text, lines[:first], sizes)
-    for at, begin in enumerate(starts):
-        own = lines[begin : starts[at + 1] if at + 1 < len(starts) else len(lines)]
-        node = Node(own[0][0], own[-1][1])
-        inside = own[1:]
-        if inside:
-            children = (
-                _read(text, inside, sizes, "Ss") if level == "Hh" else _read_paragraphs(text, inside, sizes)
-            )
-            node.children, node.series = children, _series()
+        nodes = _read_paragraphs(text, above, sizes)
+    for begin, stop in pairwise([*starts, len(lines)]):
+        node = Node(lines[begin][0], lines[stop - 1][1])
+        if inside := lines[begin + 1 : stop]:
+            node.children = _read(text, inside, sizes, "Ss" if level == "Hh" else "")
+            node.series = Series(_COMMENT)
         nodes.append(node)
     return nodes
 
@@ -91,5 +83,5 @@ def _make_paragraph(text: str, lines: Sequence[Range], sizes: Sizes) -> Node:
     node.is_frame = all(_BARE.fullmatch(text, *line) for line in lines)
     head = 2 if _TERM.match(text, *lines[0]) else 1
     if node.end - node.start > sizes.part and len(lines) > head + 1:
-        node.children, node.series = join_lines(lines[head:], sizes.part), _series()
+        node.children, node.series = join_lines(lines[head:], sizes.part), Series(_COMMENT)
     return node

@@ -21,71 +21,46 @@ from itertools import pairwise
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
-from tersely.split.diffs import CONTEXT_DIFF, DIFF
-from tersely.split.fences import BEGIN_BLOCK, FENCE, QUOTED
-from tersely.split.gutters import GUTTER
-from tersely.split.html import HTML, WHOLE_PAGE, Range, blank, find_comments
+from tersely.split.diffs import DIFFS
+from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
-from tersely.split.lines import Format, Likeness, Lines, mask, strip
-from tersely.split.logs import ENTRY, RATED_ENTRY
-from tersely.split.markdown import (
-    FRAMED_HEADING,
-    HEADING,
-    ITEM,
-    LATEX_HEADING,
-    RULED_HEADING,
-    STARRED_HEADING,
-    TRAILED_HEADING,
-    is_field,
-    opens_item,
-)
-from tersely.split.numbered import NUMBERED
-from tersely.split.outline import Spans, find_links
+from tersely.split.lines import Format, Likeness, Lines, Range, mask, strip
+from tersely.split.logs import ENTRIES
+from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, opens_item
+from tersely.split.outline import find_links
+from tersely.split.prefixed import PREFIXED
 from tersely.split.prose import Block, is_wrapped, split_prose
-from tersely.split.python_source import MODULE
+from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA
-from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE, TITLE
+from tersely.split.tables import ALIGNED, COLUMNS, TABLES
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
 
 _WHOLE_FORMATS = (WHOLE_XML, WHOLE_PAGE, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
 _FORMATS = (
-    FENCE,
-    BEGIN_BLOCK,
+    *FENCES,
     FRONT_MATTER,
-    QUOTED,
-    NUMBERED,
-    GUTTER,
+    *PREFIXED,
     ROFF,
     JSON,
-    ENTRY,
-    RATED_ENTRY,
+    *ENTRIES,
     HTML,
     XML,
     STANZA,
     YAML,
     SETTINGS,
-    DIFF,
-    CONTEXT_DIFF,
-    TITLE,
-    TABLE,
-    RULED_TABLE,
-    RECORDS,
+    *DIFFS,
+    *TABLES,
     MODULE,
-    FRAMED_HEADING,
-    HEADING,
-    STARRED_HEADING,
-    LATEX_HEADING,
-    TRAILED_HEADING,
-    RULED_HEADING,
+    *HEADINGS,
 )
 """Formats that may start anywhere, even inside a list item. The first that matches wins."""
-_LATER = (COLUMNS, CSV)
-"""Formats that a list item cannot contain."""
+_OUTSIDE_ITEMS = (*_FORMATS, COLUMNS, CSV)
+"""The same with those that a list item cannot contain."""
 
 
 def split_units(text: str) -> list[Unit]:
@@ -100,9 +75,9 @@ def split_units(text: str) -> list[Unit]:
     comments = find_comments(plain) if "<!--" in plain else []
     visible = blank(plain, comments) if comments else plain
     lines = Lines(visible, has_gaps=bool(comments))
-    blocks = list(_Scanner(lines).blocks())
+    blocks = list(_split_blocks(lines))
     units: list[Unit] = []
-    spans: list[Spans] = []
+    spans: list[range] = []
     inside = set[Range]()
     """Comments that are a part of a block of structure."""
     cancellation = current_cancellation()
@@ -112,7 +87,10 @@ def split_units(text: str) -> list[Unit]:
         if block.kind not in ("sentence", "heading", "line", "list_item"):
             inside.update(span for span in own if block.start <= span[0] and span[1] <= block.end)
         edges = {edge for span in own if span not in inside for edge in span}
-        cuts = {block.start, *_find_cuts(visible, block), *edges, block.end}
+        if block.kind == "sentence":
+            prose = visible[block.start : block.end].replace("\n", " ")
+            edges.update(block.start + start for start in find_sentence_starts(prose))
+        cuts = {block.start, *edges, block.end}
         cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
         atomic = block.kind not in ("sentence", "heading")
         first = len(units)
@@ -120,7 +98,7 @@ def split_units(text: str) -> list[Unit]:
             span = strip(text, left, right)
             if span and not visible[left:right].isspace():
                 units.append(Unit(*span, block.kind, atomic))
-        spans.append(Spans(first, len(units) - 1))
+        spans.append(range(first, len(units)))
     links = find_links(lines, blocks, spans)
     units = [
         replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
@@ -152,83 +130,60 @@ def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
     return ranges[first : bisect_left(ranges, block.end, key=lambda span: span[0])]
 
 
-def _find_cuts(plain: str, block: Block) -> Iterator[int]:
-    """Yield the offsets between the sentences of a block of prose; none for structure."""
-    if block.kind != "sentence":
-        return
-    prose = plain[block.start : block.end]
-    prose = prose.replace("\n", " ")
-    for start in find_sentence_starts(prose):
-        yield block.start + start
+def _split_blocks(lines: Lines) -> Iterator[Block]:
+    """Yield the blocks of a masked text (`lines.mask`) in order. Lines between them are blank."""
+    paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
+    while index < len(lines):
+        is_blank = lines.is_blank(index)
+        structure = None if is_blank else _find_structure(lines, index, paragraph == index)
+        end, kind = structure or (index + 1, None)
+        if is_blank or kind:
+            yield from split_prose(lines, paragraph, index)
+            paragraph = end
+        if kind:
+            yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
+        index = end
+    yield from split_prose(lines, paragraph, index)
 
 
-class _Scanner:
-    """Cuts a masked text (`lines.mask`) into blocks."""
+def _find_structure(lines: Lines, index: int, starts_paragraph: bool) -> tuple[int, Kind] | None:
+    """Return the index after the structure that starts at a line, and its kind; None for prose.
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
+    `starts_paragraph`: the line above is not prose.
+    """
+    if structure := _find_format(_OUTSIDE_ITEMS, lines, index, starts_paragraph):
+        return structure
+    if end := _find_item_end(lines, index, starts_paragraph):
+        return end, "list_item"
+    may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
+    if may_be_code and lines.likeness(index) > Likeness.PROSE and (end := find_code_end(lines, index)):
+        return end, "code"
+    return _find_format((ALIGNED,), lines, index, starts_paragraph)
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in order. Lines between them are blank."""
-        lines = self._lines
-        paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
-        while index < len(lines):
-            is_blank = lines.is_blank(index)
-            structure = None if is_blank else self._find_structure(index, starts_paragraph=paragraph == index)
-            end, kind = structure or (index + 1, None)
-            if is_blank or kind:
-                yield from split_prose(lines, paragraph, index)
-                paragraph = end
-            if kind:
-                yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
-            index = end
-        yield from split_prose(lines, paragraph, index)
 
-    def _find_structure(self, index: int, *, starts_paragraph: bool) -> tuple[int, Kind] | None:
-        """Return the index after the structure that starts at a line, and its kind; None for prose.
+def _find_format(
+    formats: Sequence[Format], lines: Lines, index: int, starts_paragraph: bool
+) -> tuple[int, Kind] | None:
+    """Return the index after the structure of the first format that starts at a line, and its kind."""
+    for kind, start, find_end, only_starts_paragraphs in formats:
+        if only_starts_paragraphs and not starts_paragraph:
+            continue
+        if start.match(lines.text, lines.starts[index]) and (end := find_end(lines, index)):
+            return end, kind
+    return None
 
-        `starts_paragraph`: the line above is not prose.
-        """
-        lines = self._lines
-        if structure := self._find_format(_FORMATS, index, starts_paragraph=starts_paragraph):
-            return structure
-        if settings := self._find_format(_LATER, index, starts_paragraph=starts_paragraph):
-            return settings
-        if end := self._find_item_end(index, starts_paragraph=starts_paragraph):
-            return end, "list_item"
-        may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
-        if may_be_code and lines.likeness(index) > Likeness.PROSE and (end := find_code_end(lines, index)):
-            return end, "code"
-        return self._find_format((ALIGNED,), index, starts_paragraph=starts_paragraph)
 
-    def _find_format(
-        self, formats: Sequence[Format], index: int, *, starts_paragraph: bool
-    ) -> tuple[int, Kind] | None:
-        lines = self._lines
-        text, at = lines.text, lines.starts[index]
-        for kind, start, find_end, only_starts_paragraphs in formats:
-            if only_starts_paragraphs and not starts_paragraph:
-                continue
-            if start.match(text, at) and (end := find_end(lines, index)):
-                return end, kind
+def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | None:
+    """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
+    if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
         return None
-
-    def _find_item_end(self, index: int, *, starts_paragraph: bool) -> int | None:
-        """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
-        lines = self._lines
-        if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
-            return None
-        end, width = index + 1, 0
-        while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
-            above, line = lines.texts[end - 1 : end + 1]
-            width = max(width, len(above.rstrip()))
-            if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
-                break
-            if (
-                is_field(lines, end)
-                or opens_item(lines, end, False)
-                or self._find_format(_FORMATS, end, starts_paragraph=False)
-            ):
-                break
-            end += 1
-        return end if lines.is_short(index, end) else None
+    end, width = index + 1, 0
+    while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
+        above, line = lines.texts[end - 1 : end + 1]
+        width = max(width, len(above.rstrip()))
+        if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
+            break
+        if is_field(lines, end) or opens_item(lines, end, False) or _find_format(_FORMATS, lines, end, False):
+            break
+        end += 1
+    return end if lines.is_short(index, end) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from tersely.split.lines import Format, Lines, find_lines
-from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.split.nodes import Node, Sizes, join_lines_below
 from tersely.split.prose import is_prose
 from tersely.units import Series
 
@@ -97,6 +97,6 @@ def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
 def _open_field(text: str, field: Node, sizes: Sizes) -> None:
     """Open a field of many lines. Its first line is the head of the others."""
     if field.end - field.start > sizes.part and not field.is_anchor:
-        parts = join_lines(list(find_lines(text, field.start, field.end))[1:], sizes.part)
+        parts = join_lines_below(text, field.start, field.end, sizes.part)
         if parts:
             field.children, field.series = parts, Series(" ")

@@ -10,7 +10,7 @@ from itertools import pairwise
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
 from tersely.split.places import CLAUSE, CUE, Head, Place, is_rule
-from tersely.split.records import LABEL, OPTION, first_word, has_body
+from tersely.split.records import LABEL, OPTION, first_word
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
@@ -31,31 +31,31 @@ class Surroundings:
     """Decides what a line is by the lines around it."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self._places = places
         self.cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
-        titles = {number: first_word(places[number]) for number in self._find_titles()}
-        counts = Counter(word for word, _ in {(word, places[at].line) for at, word in titles.items()})
+        titles = {place: first_word(place) for place in _find_titles(places)}
+        counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
         # Titles that begin alike count only if one of them starts a run or follows a heading. If none does,
         # they are lines between the entries of a log, and each continues the entry above it.
-        below_heading = {at for at in titles if at and places[at - 1].block.kind == "heading"}
-        first = {word for at, word in titles.items() if places[at].starts_run or at in below_heading}
-        self._titles = {at for at, word in titles.items() if counts[word] > 1 and word in first}
-        self._titles |= {at for at in below_heading if places[at + 1].block.kind == "log"}
-        self._captioned = {places[at].run for at in self._titles if places[at + 1].block.kind == "log"}
+        below_heading = {place for place in titles if place.above and place.above.block.kind == "heading"}
+        first = {word for place, word in titles.items() if place.starts_run or place in below_heading}
+        captions = {place for place in titles if place.below and place.below.block.kind == "log"}
+        self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
+        self._titles |= below_heading & captions
+        self._captioned = {place.run for place in self._titles & captions}
         self._titles |= _find_first_fields(places) | _find_first_tags(places)
         self._subjects = {**dict(_find_noted(places)), **dict(_find_labelled(places))}
 
-    def is_option(self, number: int, place: Place) -> bool:
+    def is_option(self, place: Place) -> bool:
         """Return whether a line begins with the name of an option, and does not continue the text above
         it."""
         if not OPTION.match(place.line):
             return False
-        above = self._places[number - 1] if number else place
+        above = place.above or place
         return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
-    def is_inner_record(self, number: int, place: Place) -> bool:
+    def is_inner_record(self, place: Place) -> bool:
         """Return whether an indented line begins a record, although the line below has the same indent.
 
         A frame of a stack is such a line. So is a line such as `NAME  VERSION` in `npm audit`: it and the
@@ -65,45 +65,39 @@ class Surroundings:
             return True
         if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
             return False
-        below = self.find_below(number)
-        is_near = below is not None and below.run == place.run and below.indent == place.indent
-        return is_near and below is not None and not _GAPPED.match(below.line)
+        below = place.below
+        if below is None or below.run != place.run or below.indent != place.indent:
+            return False
+        return not _GAPPED.match(below.line)
 
-    def find_subject(self, number: int, place: Place) -> Place | None:
+    def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more.
 
         That is the line above an exception, the numbered line above a note in a gutter, or the line above a
         label such as `Metadata:` that several lines have.
         """
-        if number in self._subjects:
-            return self._places[self._subjects[number]]
-        above = self._places[number - 1] if number else place
-        is_near = above.run == place.run and above.indent == place.indent and above.block.kind != "log"
-        return above if number and is_near and _CAUSE.match(place.line) else None
+        if place in self._subjects:
+            return self._subjects[place]
+        above = place.above
+        if above is None or above.run != place.run or above.indent != place.indent:
+            return None
+        return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
 
-    def starts_step(self, number: int, place: Place) -> bool:
+    def starts_step(self, place: Place) -> bool:
         """Return whether a line heads all lines down to the next such line.
 
         Such a line is a step of a job, a prompt above the output of a command, or one of several titles that
         begin alike.
         """
-        below = self.find_below(number)
+        below = place.below
         is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
-        return number in self._titles or (is_above and _STEP.match(place.line) is not None)
+        return place in self._titles or (is_above and _STEP.match(place.line) is not None)
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
         """Return whether a run ends the entries of a log that `step` is right above."""
         if step is None or step.run not in self._captioned or place.run == step.run:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
-
-    def _find_titles(self) -> Iterator[int]:
-        """Yield the indices of lines that may be titles: alone with a colon, or above entries of a log."""
-        for number, (place, below) in enumerate(pairwise(self._places)):
-            is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
-            is_caption = below.run == place.run and below.block.kind == "log"
-            if place.block.kind == "line" and (is_alone or is_caption):
-                yield number
 
     def goes_on(self, place: Place, label: Head) -> bool:
         """Return whether a block continues the value of `label`, a line above it with a name and a value."""
@@ -113,10 +107,10 @@ class Surroundings:
             return place.run == label.run and place.block.kind == "sentence"
         return place.indent > label.indent  # a value may have several paragraphs
 
-    def is_announced(self, number: int, place: Place, announcer: Head) -> bool:
+    def is_announced(self, place: Place, announcer: Head) -> bool:
         """Return whether a line that ends with a colon announces a block."""
         run = place.run
-        above = self._places[number - 1]
+        above = place.above or place
         if announcer.text_indent is not None:
             return place.block.kind == "log" and find_text_indent(place.line) > announcer.text_indent + 1
         if run == announcer.run:
@@ -131,30 +125,26 @@ class Surroundings:
             if announcer.is_named and place.indent == announcer.indent and not place.line.startswith(name):
                 return False
             return place.indent >= max(announcer.indent, announcer.body_indent)
-        is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
+        is_next = run == announcer.run + 1 and above.units[-1] == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
         if is_next:
             announcer.body_indent = place.indent
         is_item = is_item and place.indent >= announcer.body_indent
-        goes_on = announcer.reach == above.run and self.is_marked(number, place)
+        goes_on = announcer.reach == above.run and self.is_marked(place)
         if is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent:
             announcer.reach = run
             return True
         return False
 
-    def is_marked(self, number: int, place: Place) -> bool:
+    def is_marked(self, place: Place) -> bool:
         """Return whether a block with the sign of a quotation goes on with the text right above it."""
-        above = self._places[number - 1] if number else place
+        above = place.above or place
         is_near = above.block.last == place.block.first and not above.block.prefix
         return is_near and place.block.prefix == ">"
 
-    def find_below(self, number: int) -> Place | None:
-        """Return the place below the place `number`, if there is one."""
-        return self._places[number + 1] if number + 1 < len(self._places) else None
-
-    def is_title(self, number: int, place: Place) -> bool:
+    def is_title(self, place: Place) -> bool:
         """Return whether a numbered line is alone above a paragraph, as the title of a clause is."""
-        below = self.find_below(number)
+        below = place.below
         clause = CLAUSE.match(place.line)
         if clause and place.line[clause.end("number")] not in ".)" and place.line[clause.end() - 1].islower():
             return False  # it counts something
@@ -162,19 +152,29 @@ class Surroundings:
         return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
 
 
-def _find_first_tags(places: Sequence[Place]) -> frozenset[int]:
-    """Return the indices of the first lines of records whose lines all begin with a tag, such as `TY  - `.
+def _find_titles(places: Sequence[Place]) -> Iterator[Place]:
+    """Yield the lines that may be titles: alone with a colon, or above entries of a log."""
+    for place, below in pairwise(places):
+        is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
+        is_caption = below.run == place.run and below.block.kind == "log"
+        if place.block.kind == "line" and (is_alone or is_caption):
+            yield place
+
+
+def _find_first_tags(places: Sequence[Place]) -> set[Place]:
+    """Return the first lines of records whose lines all begin with a tag, such as `TY  - `.
 
     A record begins with the tag of the first line. Return nothing if that tag does not recur.
     """
     tags = [found[1] if (found := _TAG.match(place.line)) else None for place in places]
     if not tags or tags[0] is None or None in tags or tags.count(tags[0]) < 2:
-        return frozenset()
-    return frozenset(number for number, tag in enumerate(tags) if tag == tags[0])
+        return set()
+    return {place for place, tag in zip(places, tags, strict=True) if tag == tags[0]}
 
 
-def announces_entries(place: Place, below: Place | None) -> bool:
+def announces_entries(place: Place) -> bool:
     """Return whether an entry of a log ends with a colon, and the text of the one below it is indented."""
+    below = place.below
     if below is None or below.block.kind != "log" or not place.line.rstrip().endswith(":"):
         return False
     return find_text_indent(below.line) > find_text_indent(place.line) + 1
@@ -183,73 +183,71 @@ def announces_entries(place: Place, below: Place | None) -> bool:
 def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
     """Make each comment, and each line of tags such as `@slow`, need the line below it, in `needs`."""
     target: int | None = None
-    below: Place | None = None
     for place in reversed(places):
-        if below is None or below.block.first != place.block.last:
+        if place.below is None or place.below.block.first != place.block.last:
             target = None
         if not (place.block.prefix.startswith(_COMMENTS) or _TAGS_ALONE.fullmatch(place.line)):
-            target = place.units.first
+            target = place.units[0]
         elif target is not None:
-            for unit in range(place.units.first, place.units.last + 1):
+            for unit in place.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
-        below = place
 
 
-def _find_first_fields(places: Sequence[Place]) -> frozenset[int]:
-    """Return the indices of the first lines of records between lines such as `---`, as in `pip show`.
+def _find_first_fields(places: Sequence[Place]) -> set[Place]:
+    """Return the first lines of records between lines such as `---`, as in `pip show`.
 
     Return nothing unless all these lines begin with the same name.
     """
-    numbers = [
-        0,
-        *(number + 1 for number, place in enumerate(places[:-1]) if is_rule(place.block, place.line)),
-    ]
-    names = [LABEL.match(places[number].line) and places[number].line.partition(":")[0] for number in numbers]
-    return frozenset(numbers) if len(names) > 1 and names[0] and len({*names}) == 1 else frozenset()
+    below_rules = (place.below for place in places if is_rule(place.block, place.line))
+    firsts = [*places[:1], *(place for place in below_rules if place)]
+    names = [LABEL.match(place.line) and place.line.partition(":")[0] for place in firsts]
+    return set(firsts) if len(names) > 1 and names[0] and len({*names}) == 1 else set()
 
 
-def _find_noted(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
-    """Yield the index of each line that only follows a `|`, and that of the numbered line above it."""
-    noted: int | None = None
-    for number, place in enumerate(places):
-        if noted is not None and place.run != places[noted].run:
+def _find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that only follows a `|`, and the numbered line above it."""
+    noted: Place | None = None
+    for place in places:
+        if noted is not None and place.run != noted.run:
             noted = None
         if _NUMBERED.match(place.line):
-            noted = number
+            noted = place
         elif not _NOTE.match(place.line):
             noted = None
         elif noted is not None:
-            yield number, noted
+            yield place, noted
 
 
-def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[int, int]]:
-    """Yield the index of each label that recurs between its siblings, and that of the sibling above it.
+def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each label that recurs between its siblings, and the sibling above it.
 
     Siblings are the lines with one indent under one line that is indented less.
     """
-    found: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-    above: list[tuple[int, int, int]] = []
-    """The last line of each smaller indent: its indent, its index, and that of the sibling it belongs to."""
-    for number, place in enumerate(places):
-        while above and above[-1][0] > place.indent:
+    found: dict[tuple[Place | None, str], list[tuple[Place, Place]]] = defaultdict(list)
+    above: list[tuple[Place, Place]] = []
+    """The last line of each smaller indent, and the sibling it belongs to."""
+    for place in places:
+        while above and above[-1][0].indent > place.indent:
             above.pop()
-        owner = number
-        sibling = above.pop()[2] if above and above[-1][0] == place.indent else None
-        is_label = not place.speaks and has_body(places, number) and _ONLY_LABEL.match(place.line)
-        if is_label and sibling is not None and places[sibling].run == place.run:
-            found[above[-1][1] if above else -1, place.line.strip()].append((number, sibling))
+        owner = place
+        sibling = above.pop()[1] if above and above[-1][0].indent == place.indent else None
+        is_label = not place.speaks and place.has_body and _ONLY_LABEL.match(place.line)
+        if is_label and sibling is not None and sibling.run == place.run:
+            found[above[-1][0] if above else None, place.line.strip()].append((place, sibling))
             owner = sibling
-        above.append((place.indent, number, owner))
+        above.append((place, owner))
     return (pair for pairs in found.values() if len(pairs) > 1 for pair in pairs)
 
 
-def find_names(places: Sequence[Place], number: int) -> list[int]:
+def find_names(place: Place) -> list[int]:
     """Return the units of the lines above that share the body of this one, as `h1,` does with `h2 {`."""
-    at = number
-    if places[number].line.rstrip().endswith(("{", ":")):
-        while at and _shares(places[at - 1], places[number]) and number - at < _MOST_NAMES:
-            at -= 1
-    return [above.units.first for above in places[at:number]]
+    names: list[int] = []
+    above = place.above
+    if place.line.rstrip().endswith(("{", ":")):
+        while above and _shares(above, place) and len(names) < _MOST_NAMES:
+            names.append(above.units[0])
+            above = above.above
+    return names
 
 
 def _shares(above: Place, place: Place) -> bool:

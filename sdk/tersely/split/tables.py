@@ -80,7 +80,7 @@ def _find_simple_end(lines: Lines, index: int) -> int | None:
                 return end + 1
     if not borders:
         return None
-    end = _skip_while(lines, index, lambda _: True)
+    end = lines.find_blank(index)
     while not _REST_BORDER.match(lines.texts[end - 1]):
         end -= 1
     return end if end - index >= 3 else None
@@ -93,12 +93,7 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
         end += 1
         if end == len(lines) or end - index >= _MOST_HEAD_LINES or lines.is_blank(end):
             return None
-    return _skip_while(lines, end, lambda _: True)
-
-
-def _find_records_end(lines: Lines, index: int) -> int | None:
-    """Return the index after records that have a line for each value."""
-    return _skip_while(lines, index, lambda _: True)
+    return lines.find_blank(end)
 
 
 def _find_columns_end(lines: Lines, index: int) -> int | None:
@@ -185,19 +180,23 @@ def _skip_while(lines: Lines, index: int, holds: Callable[[str], bool]) -> int:
     return index
 
 
-TITLE = Format("heading", _TITLE, _find_title_end)
-TABLE = Format(
-    "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
-)
-RULED_TABLE = Format(
-    "table",
-    re.compile(rf"Desired=[^\n]*+\n|[^\S\n]*+\S[^\n]*+\n{_RULER.pattern}", re.MULTILINE),
-    _find_ruled_end,
+TABLES = (
+    Format("heading", _TITLE, _find_title_end),
+    Format(
+        "table",
+        re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"),
+        _find_table_end,
+    ),
+    Format(
+        "table",
+        re.compile(rf"Desired=[^\n]*+\n|[^\S\n]*+\S[^\n]*+\n{_RULER.pattern}", re.MULTILINE),
+        _find_ruled_end,
+    ),
+    Format("row", _RECORD, Lines.find_blank),
 )
 COLUMNS = Format(
     "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
 )
-RECORDS = Format("row", _RECORD, _find_records_end)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 
 
@@ -213,26 +212,33 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     indent = start - (text.rfind("\n", 0, start) + 1)
     names = _find_words(" " * indent + first)
     if not _are_names(first, below):
-        records = [Record(*line, text[slice(*line)].split()) for line in lines]
-        return _nest(text, make_table(start, end, records))
-    rows: list[Node] = []
-    for left, right in lines[1:]:
-        row = text[left:right]
-        if not rows or not _continues(names, row):
-            rows.append(Node(left, right))
-        elif row.startswith("|"):
-            _hang(text, rows[-1], Node(left, right))
-        elif _fits(names, row):
-            _add_row(rows[-1], Node(left, right))
+        table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
+        table.children = _nest(text, table.children, None)
+        return table
+    rows = [Node(*line) for line in lines[1:]]
+    return Node(start, end, _nest(text, rows, names), Series())
+
+
+def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | None) -> list[Node]:
+    """Move the rows with an empty first cell into the row above, to which they belong.
+
+    `names`: the places of the names of the columns. Without names, the row above shows where its cells are.
+    """
+    nested: list[Node] = []
+    words: Sequence[tuple[int, int]] = ()
+    for row in rows:
+        line = text[text.rfind("\n", 0, row.start) + 1 : row.end]
+        if not nested or not _continues(words, line):
+            nested.append(row)
+            words = names or _find_words(line)
+        elif line.startswith("|"):
+            _hang(text, nested[-1], row)
+        elif names is None or _fits(names, line):
+            nested[-1].children.append(row)
+            nested[-1].end, nested[-1].series = row.end, Series()
         else:  # a wrapped cell
-            rows[-1].end = right
-    return Node(start, end, rows, Series())
-
-
-def _add_row(row: Node, below: Node) -> None:
-    """Add a row that needs the row above, because its first cell is empty."""
-    row.children.append(below)
-    row.end, row.series = below.end, Series()
+            nested[-1].end = row.end
+    return nested
 
 
 def _hang(text: str, row: Node, below: Node) -> None:
@@ -251,25 +257,6 @@ def _find_gutter(text: str, line: Node) -> int:
     """Return the columns of gutter and white space before a line."""
     first = text[line.start : line.end].split("\n", 1)[0]
     return len(first) - len(first.lstrip(" \t|_"))
-
-
-def _nest(text: str, table: Node) -> Node:
-    """Move the rows with an empty first cell into the row above, to which they belong."""
-    rows: list[Node] = []
-    words: list[tuple[int, int]] = []
-    for row in table.children:
-        start = text.rfind("\n", 0, row.start) + 1
-        line = text[start : row.end]
-        if rows and _continues(words, line):
-            if line.startswith("|"):
-                _hang(text, rows[-1], row)
-            else:
-                _add_row(rows[-1], row)
-        else:
-            rows.append(row)
-            words = _find_words(line)
-    table.children = rows
-    return table
 
 
 def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:

@@ -113,7 +113,7 @@ def _find_xml_end(lines: Lines, index: int) -> int | None:
     lines.xml_budget -= stop - start + 10
     if not is_found:
         return None
-    end = index + text.count("\n", lines.starts[index], stop)
+    end = lines.find(stop)
     element = text[start:stop]
     # A replaced character is one that XML does not allow.
     if text[stop : lines.end_of(end)].strip() or "\ufffd" in element or not _is_document(element):

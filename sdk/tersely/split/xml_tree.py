@@ -26,6 +26,7 @@ _MOST_ANCHORS = 2
 _LONG_COMMENT = 80
 """Code points from which a comment above the root is a separate part."""
 _SPACE = re.compile(r"\sxml:space\s*=\s*[\"'](\w*)")
+_LINE_BREAK = re.compile(r"[\r\n]")
 _DECLARATION = re.compile(r"<\?xml\s")
 _CLOSED_DATA = "]]>"
 _LINED = frozenset({"code", "log", "line", "row", "list_item"})
@@ -140,17 +141,13 @@ class _Reader:
                 node.start = node.start if start is None else start
                 start = None
                 joined.append(node)
-            elif start is None and last and not self._has_break(last.end, node.start):
+            elif start is None and last and not _LINE_BREAK.search(self._text, last.end, node.start):
                 last.end = node.end
             elif start is None:
                 start = node.start
         if start is not None:
             joined.append(Node(start, element.items[-1][1].end))
         return joined
-
-    def _has_break(self, start: int, end: int) -> bool:
-        gap = self._text[start:end]
-        return "\n" in gap or "\r" in gap
 
     def _is_key(self, node: Node) -> bool:
         return not node.children and self._text.startswith(
@@ -224,7 +221,8 @@ class _Reader:
                 )
                 reached = start + unit.end
                 if unit.kind in _LINED and unit.end - unit.start > self._size and not inside:
-                    self._open_lines(nodes[-1], series)
+                    lines = list(find_lines(self._text, nodes[-1].start, nodes[-1].end))
+                    nodes[-1].open(join_lines(lines, self._size // 4), series)
             places.append(len(nodes) - 1)
         if not nodes:
             return [Node(start, end)]
@@ -232,11 +230,6 @@ class _Reader:
         for unit, place in zip(units, places, strict=True):
             nodes[place].wants += [nodes[places[need]] for need in unit.needs if places[need] != place]
         return nodes
-
-    def _open_lines(self, node: Node, series: Series) -> None:
-        lines = join_lines(list(find_lines(self._text, node.start, node.end)), self._size // 4)
-        if len(lines) > 1:
-            node.children, node.series = lines, series
 
     def _blank_tags(self, start: int, end: int) -> str:
         parts: list[str] = []

@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tersely.split.lines import Format, Lines, WholeFormat, line_start, mask
-from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask
+from tersely.split.nodes import DEEPEST, Node, Sizes, split_comments
 from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
 
@@ -74,7 +74,7 @@ class _Reader(ScalarReader):
             while (following := self.skip(index)) < len(self.lines):
                 above = index
                 document, first, index = self._read_document(following)
-                comments, start = self._read_comments(above, first)
+                comments, start = self._split_comments(above, first, self.part)
                 if document.children and not self._has_head(document):
                     document.children[0].start = self._at(start)
                 document.start = self._at(start)
@@ -84,9 +84,7 @@ class _Reader(ScalarReader):
         except InvalidError:
             self.lines.json_budget -= self.lines.starts[self.index] - self.lines.starts[self.done]
             return documents
-        comments, start = self._read_comments(self.done, len(self.lines))
-        if start < len(self.lines):
-            comments.append(Node(self._at(start), self._end(len(self.lines))))
+        comments, _ = self._split_comments(self.done, len(self.lines), -1)
         if len(documents) == 1 and (only := documents[0]).children and not self._has_head(only):
             only.children = [*between[0], *only.children, *comments]
             only.start, only.end = only.children[0].start, only.children[-1].end
@@ -125,7 +123,7 @@ class _Reader(ScalarReader):
         if index < len(texts) and texts[index].startswith("---"):
             children, end = self._read_value(index, 3, -1, 0)
             if children and texts[self.lines.skip_blank(index + 1)].lstrip().startswith("#"):
-                comments, start = self._read_comments(index + 1, self.skip(index + 1))
+                comments, start = self._split_comments(index + 1, self.skip(index + 1), self.part)
                 # A comment right below `---` names the document, as `# Source:` of helm does.
                 is_name = not comments and start == index + 1
                 children[0].start = self._at(self.skip(start) if is_name else start)
@@ -143,20 +141,8 @@ class _Reader(ScalarReader):
             self._close(node, children)
         return node, first, end
 
-    def _read_comments(self, index: int, end: int) -> tuple[list[Node], int]:
-        """Return the comments above a line that do not belong to it, and the first line of those that do.
-
-        A blank line separates a comment from what is below it. A long one belongs to the whole text.
-        """
-        nodes: list[Node] = []
-        while (start := self.lines.skip_blank(index)) < end:
-            index = start
-            while index < end and not self.lines.is_blank(index):
-                index += 1
-            if index == end and self._end(end) - self._at(start) <= self.part:
-                return nodes, start
-            nodes.append(Node(self._at(start), self._end(index)))
-        return nodes, end
+    def _split_comments(self, index: int, end: int, longest: int) -> tuple[list[Node], int]:
+        return split_comments(self.lines, self.offset, index, end, longest)
 
     def _close(self, node: Node, children: list[Node]) -> None:
         """Open a node into its children if it is large enough."""
@@ -167,7 +153,7 @@ class _Reader(ScalarReader):
         return self.offset + self.lines.starts[index]
 
     def _end(self, index: int) -> int:
-        return self.offset + self.lines.end_above(index)
+        return self.offset + end_above(self.lines, index)
 
     def _read_block(self, index: int, column: int, parent: int, depth: int) -> tuple[list[Node], int]:
         """Return the entries of the collection that starts at a line, none for a scalar; and its end."""

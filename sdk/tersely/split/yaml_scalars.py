@@ -64,7 +64,7 @@ class ScalarReader:
         if end is None or not _REST.match(text, end):
             self.lines.json_budget -= (end or len(text)) - start
             raise InvalidError
-        last = index + text.count("\n", start, end)
+        last = self.lines.find(end)
         if any(MARKER.match(self.lines.texts[at]) for at in range(index + 1, last + 1)):
             raise InvalidError
         return last + 1

@@ -1,40 +1,145 @@
-"""Python opened into functions, classes, branches, constants and docstrings. What is kept still parses."""
+"""Python: modules, also inside of other texts, opened into functions, classes, branches and constants.
+
+What is kept still parses.
+"""
 
 from __future__ import annotations
 
 import ast
 import io
+import re
 import textwrap
 import tokenize
+import warnings
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
+from tersely.runtime.locks import ProcessLock
 from tersely.split.indented import open_comment, open_text
-from tersely.split.lines import find_indent
+from tersely.split.lines import Format, Lines, Range, find_indent, list_whole_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
-from tersely.split.python_source import LINE, parse
 from tersely.units import Series
 
+_PYTHON = re.compile(r"^[ \t]*(?:(?:def|class|async def|import|from)\s+[\w.]|__\w+__ *=)", re.MULTILINE)
+_CONSTANT = re.compile(r"^[A-Za-z_]\w*\s*=[^=]", re.MULTILINE)
+PYTHON = re.compile(f"{_PYTHON.pattern}|{_CONSTANT.pattern}", re.MULTILINE)
+"""Matches at least one line of every module."""
+_STARTS_MODULE = re.compile(
+    r'(?:def|class|async def|import|from)\s+[\w.]|@\w|try:|\w+ = |[rR]?(?:"""|\'\'\')'
+)
+_MODULE = re.compile(rf"#[^\n]*\n#|{_STARTS_MODULE.pattern}")
+_WINDOW = 65_536
+"""Code points that are first read as Python, so that short sources in long texts take little time."""
+_MOST_ATTEMPTS = 5
+
+_IMPORT = ast.Import | ast.ImportFrom
+_BLOCK = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
+"""Errors of the parser, beside SyntaxError. SystemError: another thread of the program parsed too."""
 _SHORT = 60
 """Code points up to which neighbouring elements of a constant share a part, and a docstring its head."""
 _SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
 _NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
 
+_parsing = ProcessLock()
+
+
+def is_python(text: str) -> bool:
+    """Return whether a whole text is a Python module."""
+    module = parse(text) if PYTHON.search(text) else None
+    return module is not None and (_PYTHON.search(text) is not None or _has_constants(module))
+
+
+def _has_constants(module: ast.Module) -> bool:
+    """Return whether a module has constants over several lines or a text beside them, unlike settings."""
+    texts = [s for s in module.body if isinstance(s, ast.Expr)]
+    others = [s for s in module.body if not isinstance(s, ast.Expr)]
+    has_annotations = any(isinstance(s, ast.AnnAssign) for s in others)
+    if has_annotations or not all(map(_is_text, texts)) or not any(isinstance(s, ast.Assign) for s in others):
+        return False
+    return bool(texts) or any((s.end_lineno or 0) > s.lineno for s in others)
+
+
+def parse(text: str) -> ast.Module | None:
+    """Return the syntax tree of a Python module; None for anything else."""
+    try:
+        return _compile(text)
+    except (SyntaxError, *_FAILURES):
+        return None
+
+
+def _compile(text: str) -> ast.Module:
+    # Two threads must not do this at once: each changes the filters, and the depth that Python 3.11 counts.
+    with _parsing.hold(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about strings with invalid escapes
+        return ast.parse(text)
+
+
+def _find_module_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the Python statements from a line on; None if there are only a few."""
+    if lines.code_budget <= 0 or index < lines.none_before["code"]:
+        return None
+    start = index
+    while start < len(lines) and lines.texts[start][:1] in ("#", ""):
+        start += 1
+    if start == len(lines) or not _STARTS_MODULE.match(lines.texts[start]):
+        lines.none_before["code"] = start
+        return None
+    for window in (_WINDOW, len(lines.text)):
+        body = lines.text[lines.starts[index] : lines.starts[index] + window]
+        module, end = _parse_start(body)
+        if end < len(body) * 0.9 or len(body) < window:
+            break
+    else:
+        return None
+    last = lines.find(lines.starts[index] + end)
+    if module is None or not _is_module(module) or last <= start:
+        lines.code_budget -= end + 1000
+        lines.none_before["code"] = start
+        return None
+    while lines.is_blank(last - 1):
+        last -= 1
+    return last
+
+
+def _parse_start(body: str) -> tuple[ast.Module | None, int]:
+    """Return the module at the start of a text, which has whole lines, and its code points."""
+    end = len(body)
+    for _ in range(_MOST_ATTEMPTS):
+        try:
+            return _compile(body[:end]), end
+        except SyntaxError as error:
+            starts = islice(re.finditer("^", body, re.MULTILINE), (error.lineno or 1) - 1, None)
+            end = min(end - 1, next((line.start() for line in starts), end - 1))
+            if end <= 0:
+                break
+        except _FAILURES:
+            return None, 0
+    return None, max(end, 0)
+
+
+def _is_module(module: ast.Module) -> bool:
+    """Return whether statements are Python, and not words that may be read as such."""
+    if any(isinstance(s, _BLOCK) for s in module.body) or _has_constants(module):
+        return True
+    return len(module.body) > 1 and any(isinstance(s, _IMPORT) for s in module.body)
+
+
+MODULE = Format("code", _MODULE, _find_module_end)
+
 
 def open_python(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the tree of the module in `text[start:end]`; None if it does not parse."""
-    body = text[start:end]
-    module = parse(textwrap.dedent(body))
+    module = parse(textwrap.dedent(text[start:end]))
     if module is None or not module.body:
         return None
-    lines = [(start + m.start(), start + m.end()) for m in LINE.finditer(body) if m[0]]
-    return _Python(text, lines, sizes).read(module, start, end)
+    return _Python(text, list_whole_lines(text, start, end), sizes).read(module, start, end)
 
 
 class _Python:
     """Builds nodes from a syntax tree. A node has whole lines."""
 
-    def __init__(self, text: str, lines: Sequence[tuple[int, int]], sizes: Sizes) -> None:
+    def __init__(self, text: str, lines: Sequence[Range], sizes: Sizes) -> None:
         self._text = text
         self._lines = lines
         self._sizes = sizes
@@ -44,18 +149,16 @@ class _Python:
 
     def read(self, module: ast.Module, start: int, end: int) -> Node:
         self._margin = find_indent(self._text, self._lines[_first_line(module.body[0]) - 1])
-        nodes = [node for node, _ in self._make_nodes(module.body, 0, 1)]
+        nodes = self._make_nodes(module.body, 0, 1)
         nodes[0].start, nodes[-1].end = start, end
         return Node(start, end, nodes, Series("# "))
 
-    def _make_nodes(self, body: Sequence[ast.stmt], above: int, depth: int) -> list[tuple[Node, bool]]:
-        """Return a node for each statement, from the line after the one before it, with True.
+    def _make_nodes(self, body: Sequence[ast.stmt], above: int, depth: int) -> list[Node]:
+        """Return a node for each statement below the line `above`, from the line after the one before it.
 
-        A long comment above a statement has nodes of its own, with False. They need the statement.
-
-        `above`: number of the last line above the statements.
+        A long comment above a statement has nodes of its own, which need the statement.
         """
-        pairs: list[tuple[Node, bool]] = []
+        nodes: list[Node] = []
         for statement in body:
             first, last = _first_line(statement), statement.end_lineno or statement.lineno
             if first > above:
@@ -63,14 +166,14 @@ class _Python:
                 node = self._make_node(statement, first if comment else above + 1, last, depth)
                 for part in comment:
                     part.wants = self._find_first(node)
-                pairs += [*((part, False) for part in comment), (node, True)]
-            elif pairs:  # on the line of the one before
-                node, _ = pairs[-1]
+                nodes += [*comment, node]
+            elif nodes:  # on the line of the one before
+                node = nodes[-1]
                 node.end = max(node.end, self._lines[last - 1][1])
                 node.children = []
                 self._required.pop(id(node), None)
             above = max(above, last)
-        return pairs
+        return nodes
 
     def _open_comment(self, above: int, first: int) -> list[Node]:
         """Return the long comment between two lines; empty if it is short."""
@@ -100,20 +203,21 @@ class _Python:
 
     def _open_body(self, node: Node, body: Sequence[ast.stmt], depth: int) -> None:
         """Open the statements below a head, if they do not begin on its last line."""
-        if len(body) > 1 and _is_text(body[0]) and self._measure(body[0]) <= _SHORT:
+        if len(body) > 1 and _is_text(body[0]) and len(self._source(body[0])) <= _SHORT:
             body = body[1:]  # a short docstring belongs to the head
         first = _first_line(body[0])
         if find_indent(self._text, self._lines[first - 1]) - self._margin != body[0].col_offset:
             return
         children = self._make_nodes(body, first - 1, depth + 1)
-        if children[-1][0].end - children[0][0].start > self._sizes.part // 2:
-            node.children, node.series = [child for child, _ in children], Series("# ")
-            self._required[id(node)] = [next(child for child, is_statement in children if is_statement)]
+        if children[-1].end - children[0].start > self._sizes.part // 2:
+            node.children, node.series = children, Series("# ")
+            statement = (children[0].wants or children)[0]  # a comment needs the statement below it
+            self._required[id(node)] = [statement]
 
-    def _measure(self, statement: ast.stmt) -> int:
-        """Return the code points of the lines of a statement."""
+    def _source(self, statement: ast.stmt) -> str:
+        """Return the lines of a statement."""
         last = statement.end_lineno or statement.lineno
-        return self._lines[last - 1][1] - self._lines[statement.lineno - 1][0]
+        return self._text[self._lines[statement.lineno - 1][0] : self._lines[last - 1][1]]
 
     def _make_branch(self, above: int, body: Sequence[ast.stmt], depth: int) -> Node:
         """Return the node of a branch, which begins below the line `above` and ends with `body`."""
@@ -152,23 +256,20 @@ class _Python:
         """Open a docstring into its paragraphs. The lines with its quotes are their head and their tail."""
         lines = self._lines[first : last - 1]
         if lines and not self._text[slice(*self._lines[last - 1])].strip("\"'\r\n\t "):
-            children = open_text(self._text, lines, self._sizes.part, depth + 1)
-            if len(children) > 1 or any(child.children for child in children):
-                node.children, node.series = children, Series()
+            node.open(open_text(self._text, lines, self._sizes.part, depth + 1), Series())
 
     def _open_brackets(self, node: Node, statement: ast.stmt) -> None:
         """Open the brackets of a statement into their elements, if each has whole lines."""
-        first, last = statement.lineno, statement.end_lineno or statement.lineno
-        source = self._text[self._lines[first - 1][0] : self._lines[last - 1][1]]
+        first = statement.lineno - 1
         spans = [
-            (self._lines[first + begin - 1][0], self._lines[first + stop - 1][1])
-            for begin, stop in find_elements(source)
+            (self._lines[first + begin][0], self._lines[first + stop][1])
+            for begin, stop in _find_elements(self._source(statement))
         ]
         if len(spans) > 1:
             node.children, node.series = join_lines(spans, _SHORT), Series("# ")
 
 
-def find_elements(source: str) -> list[tuple[int, int]]:
+def _find_elements(source: str) -> list[tuple[int, int]]:
     """Return the first and last line of each element in the brackets of a statement, counted from 0.
 
     Elements on the line of a bracket are left out. Empty unless the statement has one pair of brackets with
@@ -222,11 +323,8 @@ def _first_line(statement: ast.stmt) -> int:
 
 def _is_text(statement: ast.stmt) -> bool:
     """Return whether a statement is a text, such as a docstring."""
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _find_bodies(statement: ast.stmt) -> list[list[ast.stmt]]:

@@ -1,4 +1,4 @@
-"""Rows of HTML tables: where one ends, and which rows above it a reader needs."""
+"""Parts of a web page: the sentences or lines of a block of text, and the rows of tables."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tersely.split.nodes import Node
+from tersely.split.lines import Range
+from tersely.split.nodes import DEEPEST, Node
+from tersely.split.sentence_starts import find_sentence_starts
 
+_BREAK = re.compile(r"\r?\n|\r")
+_LETTER = re.compile(r"[^\W\d_]")
+_MOST_PIECES = 64
+"""Pieces of a sentence or a line. One with more tags in it is cut."""
 _EDGE = re.compile(r"<(/?)(tr|table|thead|tbody|tfoot)\b[^>]*>", re.IGNORECASE)
-_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)")
+TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)")
 _CELL = re.compile(r"<(t[dh])\b([^>]*)>([^<]*(?:<(?!/?t[dhr]\b)[^<]*)*)", re.IGNORECASE)
 _SPAN = re.compile(r"\browspan\s*=\s*[\"']?\s*(\d{1,4})", re.IGNORECASE)
 _BLOCK = re.compile(r"<(?:h[1-6]|pre|dl|form|script|style|section|article)\b", re.IGNORECASE)
@@ -17,6 +23,66 @@ _OPTIONAL = frozenset({"td", "th", "p", "li", "dt", "dd", "tr"})
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())  # noqa: SIM905
 _TAGS = re.compile(r"<[^>]*>|&nbsp;")
 _MOST_ROWS = 8
+
+
+def cut_sentences(text: str, ranges: list[Range]) -> list[list[Node]]:
+    """Return the pieces of each sentence of a block. There is at least one range."""
+    first, last = ranges[0][0], ranges[-1][1]
+    plain = [" "] * (last - first)
+    for left, right in ranges:
+        plain[left - first : right - first] = text[left:right]
+    prose = "".join(plain).replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    previous, ends = 0, list[int]()
+    for start in find_sentence_starts(re.sub(r"\s", " ", prose)):
+        if _LETTER.search(prose, previous, start):  # the number of a heading is not a sentence
+            ends.append(first + start)
+            previous = start
+    return cut(text, ranges, [*ends, last])
+
+
+def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
+    """Return the pieces of each line of a listing; of all lines together if they have at most `size`.
+
+    A line needs the lines around it that are indented less.
+    """
+    first, last = ranges[0][0], ranges[-1][1]
+    if last - first <= size:
+        return cut(text, ranges, [last])
+    breaks = [line.end() for left, right in ranges for line in _BREAK.finditer(text, left, right)]
+    lines = cut(text, ranges, [*breaks, last])
+    around: list[tuple[int, list[Node]]] = []
+    for pieces in lines:
+        start = pieces[0].start
+        line = text[text.rfind("\n", first, start) + 1 or first : start]
+        body = text[start : pieces[0].end]
+        indent = len(line) - len(line.rstrip()) + len(body) - len(body.lstrip())
+        while around and around[-1][0] >= indent:
+            around.pop()
+        heads = [node for _, nodes in around[-DEEPEST:] for node in nodes]
+        for piece in pieces:
+            piece.wants += heads
+        around.append((indent, pieces))
+    return lines
+
+
+def cut(text: str, ranges: list[Range], ends: list[int]) -> list[list[Node]]:
+    """Return the pieces up to each of these offsets. The last one is the end of the ranges."""
+    groups: list[list[Node]] = [[]]
+    number = 0
+    for left, right in ranges:
+        while left < right:
+            if ends[number] <= left or len(groups[-1]) == _MOST_PIECES:
+                groups.append([])
+            while ends[number] <= left:
+                number += 1
+            stop = min(right, ends[number])
+            if not text[left:stop].isspace():
+                groups[-1].append(Node(left, stop, items=0 if groups[-1] else 1))
+            left = stop
+    for pieces in groups:
+        for piece in pieces:
+            piece.wants = [other for other in pieces if other is not piece]
+    return [pieces for pieces in groups if pieces]
 
 
 class Row(NamedTuple):
@@ -43,10 +109,6 @@ class Rows:
     """Rows with the number of rows that they still span."""
     has_body: bool = False
     is_below_group: bool = False
-
-    def is_layout(self, row: Row) -> bool:
-        """Return whether a row only places its single cell."""
-        return row.cells == 1 and not row.is_title and not self.spans
 
     def add(self, node: Node, row: Row, *, is_head: bool) -> tuple[list[Node], bool]:
         """Add a row; return the rows that it needs, and whether it is a head."""
@@ -98,7 +160,7 @@ def find_row(text: str, start: int, inner: int, end: int, longest: int) -> Row |
 def _is_balanced(body: str) -> bool:
     """Return whether each tag in a row is closed in it."""
     names: list[str] = []
-    for tag in _TAG.finditer(body):
+    for tag in TAG.finditer(body):
         name = tag[2].lower()
         if name in _VOID or tag[3].endswith("/>"):
             continue
