@@ -105,17 +105,13 @@ class Artifact:
             ) from error
 
 
-def load_artifact(
-    name_or_path: str | Path | None = None, *, kind: str | None = "selector", verify: bool = True
-) -> Artifact:
+def load_artifact(name_or_path: str | Path | None = None, *, kind: str | None = "selector") -> Artifact:
     """Find and check a model folder. Files that the manifest does not list are never loaded.
 
     Args:
         name_or_path: None for the bundled selector, a folder, the name of a bundled model, or a hub name
             "owner/name". A folder wins over a name of the same spelling. Only a hub name uses the network.
         kind: the kind of model that the caller can run; None for any.
-        verify: whether to compare the hash of every file with the manifest (20 ms for 25 MB). Sizes are
-            always compared.
 
     Raises:
         ArtifactError: the folder is missing or damaged, or the model is of another kind.
@@ -125,7 +121,7 @@ def load_artifact(
     """
     folder = _find_folder(name_or_path)
     manifest = _read_json(folder / MANIFEST)
-    listed = _check_files(folder, manifest, verify=verify)
+    listed = _check_files(folder, manifest)
     config = _read_json(folder / "config.json")
     if kind is not None:
         _check_config(folder, config, kind)
@@ -237,7 +233,7 @@ def _is_deep(values: dict[str, Any]) -> bool:
     return bool(level)
 
 
-def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> set[str]:
+def _check_files(folder: Path, manifest: dict[str, Any]) -> set[str]:
     """Compare the files with the manifest; the names that it lists."""
     if manifest.get("format") != MANIFEST_FORMAT:
         raise ArtifactError(
@@ -253,7 +249,7 @@ def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> set
     for name, expected in listed.items():
         if not _is_inside(name) or not _is_entry(expected):
             raise ArtifactError(f"{folder / MANIFEST} has a bad entry {name!r}. {_REMEDY}")
-        _check_file(folder / name, expected, verify=verify, may_be_missing=name in not_needed)
+        _check_file(folder / name, expected, may_be_missing=name in not_needed)
     return set(listed)
 
 
@@ -278,14 +274,14 @@ def _is_entry(value: object) -> bool:
     return flat and isinstance(entry.get("sha256"), str) and type(entry.get("size")) is int
 
 
-def _check_file(path: Path, expected: dict[str, Any], *, verify: bool, may_be_missing: bool) -> None:
+def _check_file(path: Path, expected: dict[str, Any], *, may_be_missing: bool) -> None:
     listed = cast("int", expected["size"])
     try:
         with _open_file(path) as stream:
             size = os.fstat(stream.fileno()).st_size
             if size != listed:
                 raise ArtifactError(f"{path} has {size} bytes, not {listed} as listed. {_REMEDY}")
-            digest = _sha256(stream) if verify else expected["sha256"]
+            digest = _sha256(stream)
     except FileNotFoundError as error:
         if may_be_missing:
             return

@@ -12,6 +12,8 @@ from tersely.errors import InvalidInputError
 from tersely_agents.jsonl import read_numbered_lines
 from tersely_agents.redaction import redact_all
 
+_TABLE_WIDTH = 100
+
 
 @dataclass(frozen=True, slots=True)
 class TurnTrace:
@@ -64,7 +66,7 @@ def read_turns(path: Path) -> list[TurnTrace]:
     return turns
 
 
-def format_table(turns: Sequence[TurnTrace], width: int = 100) -> str:
+def format_table(turns: Sequence[TurnTrace]) -> str:
     """Return the turns as a table, task after task, with totals."""
     lines = [f"{'turn':>4} {'in':>7} {'out':>6} {'s':>6} {'level':>5} {'Q':>5}  action"]
     for number, turn in enumerate(turns):
@@ -76,7 +78,7 @@ def format_table(turns: Sequence[TurnTrace], width: int = 100) -> str:
         notes = "; ".join(filter(None, ("retried" if turn.retried else None, turn.fallback, turn.error)))
         action = f"{turn.tool or '-'}({', '.join(map(str, turn.arguments.values()))})"
         action = " ".join(f"{action} [{notes}]".split()) if notes else " ".join(action.split())
-        room = max(20, width - len(row))
+        room = max(20, _TABLE_WIDTH - len(row))
         lines.append(row + (action if len(action) <= room else action[: room - 1] + "…"))
     scores = [turn.quality for turn in turns if turn.quality is not None]
     mean = f"{sum(scores) / len(scores):.2f}" if scores else ""
