@@ -30,7 +30,7 @@ Marks = Literal["structure", "all"]
 
 
 def _option(check: Callable[[Any, str], Any], placeholder: str, explanation: str) -> dict[str, Any]:
-    """Return the metadata of an option. `check` gets its value and its name, and returns the checked value."""
+    """Return the metadata of an option. `check` takes its value and its name, and returns the value."""
     return {"check": check, "placeholder": placeholder, "help": explanation}
 
 

