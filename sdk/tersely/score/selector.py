@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tersely.errors import ArtifactError
 from tersely.prepared import Preparation, digest
 from tersely.runtime.artifacts import Artifact
-from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.runtime.cancellation import check_cancelled, current_time_limit
 from tersely.score.answerable import Answerability, read_answerability
 from tersely.score.calibration import Calibration, read_calibration
 from tersely.score.echo import HELD_BACK, find_held_back, find_held_back_by_words
@@ -155,7 +155,7 @@ class Selector:
         weight = weigh_characters(query, self.layout.tokenizer)
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
-        current_cancellation().check()
+        check_cancelled()
         current_time_limit().check()
         titles = [d.title or "" for d in documents]
         texts, document = _flatten(documents)
