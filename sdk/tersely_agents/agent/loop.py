@@ -117,24 +117,21 @@ class Agent:
             raise InvalidInputError(f"The trace file {self._trace_file} is a folder. Name a file in it.")
         if max_turns is None:
             max_turns = RECON_TURNS if strategy == "recon" else MAX_TURNS
-        self._max_turns = check_count(max_turns, "max_turns", "turns")
-        self._result_tokens = check_count(result_tokens, "result_tokens", "tokens")
         self._experience = experience
         self._redact_secrets = redact_secrets
         self.model = model
         self.strict = strict
         self.compressor = Compressor() if compressor is None else compressor
         self._strategy = STRATEGIES[strategy]
-        limit = getattr(model, "max_tokens", None)
         self._setup = Setup(
             self.compressor,
             model.name,
-            self._result_tokens,
-            memory,
-            strict,
-            constrained,
-            self._max_turns,
-            limit,
+            result_tokens=check_count(result_tokens, "result_tokens", "tokens"),
+            memory=memory,
+            strict=strict,
+            constrained=constrained,
+            max_turns=check_count(max_turns, "max_turns", "turns"),
+            max_tokens=getattr(model, "max_tokens", None),
         )
 
     def run(self, question: str) -> EpisodeState:
@@ -179,8 +176,9 @@ class Agent:
 
     def _settle(self, state: EpisodeState, rows_written: int) -> EpisodeState:
         """Set the outcome of a state that cannot go on, and write its new turns to the trace file."""
-        if state.outcome is None and state.turns >= self._max_turns:
-            state = state.end(f"there is no answer after {self._max_turns} turns", "turns")
+        most = self._setup.max_turns
+        if state.outcome is None and state.turns >= most:
+            state = state.end(f"there is no answer after {most} turns", "turns")
         if state.outcome is None:
             state = state.strategy.settle(state)
         new = state.trace[rows_written:]
@@ -190,7 +188,7 @@ class Agent:
 
     def _tools_for(self, state: EpisodeState, recalled: list[str]) -> list[Tool]:
         """Return the tools of a turn, the same in every turn. Ids of recalled lessons go to `recalled`."""
-        part = _TOKEN_CHARACTERS * self._result_tokens
+        part = _TOKEN_CHARACTERS * self._setup.result_tokens
         tools = [
             *self._tools[:-1],
             original_tool(lambda key: state.strategy.original(state, key), part),
