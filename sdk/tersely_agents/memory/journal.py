@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
@@ -127,8 +127,6 @@ class Journal:
 
     def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
         """End a transcript. One that has gone beyond `max_steps` stays overlong."""
-        if ending not in get_args(Ending):
-            raise InvalidInputError(f"ending is {show_value(ending)}. Pass 'finished' or 'overlong'.")
         most = self.settings.max_steps
         if most is not None and transcript.steps > most:
             return transcript
