@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Protocol, TypedDict, Unpack, cast, runtime_checkable
@@ -147,24 +148,28 @@ class ChatModel(Protocol):
 
 def complete_safely(model: ChatModel, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
     """Call `model.complete`. Raises ChatError for any exception, and for anything but a `Reply`."""
-    try:
+    with _raise_chat_errors(model):
         return _check_reply(model.complete(messages, **options))
-    except ChatError:
-        raise
-    except Exception as error:  # a caller's model may raise anything
-        raise _to_chat_error(model, error) from error
 
 
 async def acomplete_safely(
     model: ChatModel, messages: Sequence[Message], **options: Unpack[Options]
 ) -> Reply:
     """Call `model.acomplete`. Raises ChatError for any exception, and for anything but a `Reply`."""
-    try:
+    with _raise_chat_errors(model):
         return _check_reply(await model.acomplete(messages, **options))
+
+
+@contextmanager
+def _raise_chat_errors(model: ChatModel) -> Generator[None]:
+    try:
+        yield
     except ChatError:
         raise
     except Exception as error:  # a caller's model may raise anything
-        raise _to_chat_error(model, error) from error
+        name = getattr(model, "name", None) or type(model).__name__
+        cause = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        raise ChatError(f"{name} gave no reply ({cause}). Check the model.") from error
 
 
 def _check_reply(reply: object) -> Reply:
@@ -180,12 +185,6 @@ def _check_reply(reply: object) -> Reply:
     if not isinstance(cast("object", reply.usage), Usage | None):
         raise TypeError(f"the usage is a {type(reply.usage).__name__}, not a tersely_agents.chat.Usage")
     return reply
-
-
-def _to_chat_error(model: ChatModel, error: Exception) -> ChatError:
-    name = getattr(model, "name", None) or type(model).__name__
-    cause = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-    return ChatError(f"{name} gave no reply ({cause}). Check the model.")
 
 
 def parse_reply(answer: Any) -> Reply:
