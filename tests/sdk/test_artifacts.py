@@ -108,7 +108,7 @@ def write_text(name: str, text: str) -> Callable[[Path], None]:
         (write_text(MANIFEST, '{"format": 99, "files": {}}'), r"format 99.*Upgrade"),
         (write_text(MANIFEST, '{"format": 1, "files": {}}'), r"does not list"),
         (write_text(MANIFEST, '{"format": 1, "files": {"config.json": {}}}'), r"bad entry 'config\.json'"),
-        (lambda root: (root / GRAPH).unlink() or write_manifest(root), r"lists neither"),
+        (lambda root: (root / GRAPH).unlink() or write_manifest(root), r"or neither of"),
         (lambda root: (root / MANIFEST).write_bytes(b"\xff\xfe\x00"), r"not valid JSON"),
         (lambda root: edit_config(root, kind="summarizer"), r"kind 'summarizer', not a 'selector'"),
     ],

@@ -123,10 +123,14 @@ def load_artifact(name_or_path: str | Path | None = None, *, kind: str | None = 
     manifest = _read_json(folder / MANIFEST)
     listed = _check_files(folder, manifest)
     config = _read_json(folder / "config.json")
-    if kind is not None:
-        _check_config(folder, config, kind)
-    if config.get("kind") == "selector":
-        _check_selector(folder, listed)
+    if kind is not None and config.get("kind") != kind:
+        raise ArtifactError(
+            f"{folder} holds a model of kind {config.get('kind')!r}, not a {kind!r}. Name another model."
+        )
+    if config.get("kind") == "selector" and not ("tokenizer.json" in listed and listed.intersection(_GRAPHS)):
+        raise ArtifactError(
+            f"{folder / MANIFEST} lists no tokenizer.json, or neither of {list(_GRAPHS)}. {_REMEDY}"
+        )
     return Artifact(folder, config, manifest)
 
 
@@ -253,13 +257,6 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> set[str]:
     return set(listed)
 
 
-def _check_selector(folder: Path, listed: set[str]) -> None:
-    if "tokenizer.json" not in listed:
-        raise ArtifactError(f"{folder / MANIFEST} does not list the model's files. {_REMEDY}")
-    if not any(graph in listed for graph in _GRAPHS):
-        raise ArtifactError(f"{folder / MANIFEST} lists neither of {list(_GRAPHS)}. {_REMEDY}")
-
-
 def _is_inside(name: str) -> bool:
     """Return whether a listed name can only be that of a file inside the folder, on every system."""
     path = PureWindowsPath(name)
@@ -302,13 +299,6 @@ def _open_file(path: Path) -> BufferedReader:
         stream.close()
         raise ArtifactError(f"{path} is not a regular file. {_REMEDY}")
     return stream
-
-
-def _check_config(folder: Path, config: dict[str, Any], kind: str) -> None:
-    if config.get("kind") != kind:
-        raise ArtifactError(
-            f"{folder} holds a model of kind {config.get('kind')!r}, not a {kind!r}. Name another model."
-        )
 
 
 def _sha256(stream: BufferedReader) -> str:
