@@ -8,18 +8,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast
 
-from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
-from tersely.inputs import check_compressor, check_members, check_text, is_list_of, show_value, type_name
+from tersely.inputs import check_text, is_list_of, show_value, type_name
 from tersely.messages import Json, check_message, get_text, measure_tokens
 from tersely.score.bm25 import BM25
-from tersely.tokens import ApproximateCounter
 from tersely.types import Compression
 from tersely_agents.chat.protocol import Message, remove_thoughts
 from tersely_agents.memory.recall import Turn, list_documents
 from tersely_agents.memory.reset import OPENED_SHARE, Resetter
 from tersely_agents.memory.settings import MemorySettings
-from tersely_agents.memory.shortening import ContextMessage, Originals, Shortener, find_references, recognise
+from tersely_agents.memory.shortening import ContextMessage, Originals, find_references, recognise
 from tersely_agents.memory.store import EventStore, StoreError, original_id
 from tersely_agents.memory.transcript import (
     KINDS,
@@ -49,8 +47,8 @@ class Journal:
     """
 
     resetter: Resetter
-    store: EventStore | None = None
-    session: str = "default"
+    store: EventStore | None
+    session: str
 
     @property
     def settings(self) -> MemorySettings:
@@ -227,24 +225,6 @@ class Journal:
                 f"The session {self.session!r} began with another first prompt. Use another session, or "
                 "leave `first` out to go on with it."
             )
-
-
-def make_journal(
-    settings: MemorySettings,
-    compressor: Compressor | None = None,
-    store: EventStore | None = None,
-    session: str = "default",
-) -> Journal:
-    """Make a journal that shortens and counts with `compressor`. None loads the bundled model when it is
-    needed, and counts with the bundled estimate."""
-    if compressor is not None:
-        check_compressor(compressor)
-    if store is not None:
-        remedy = "Pass a store, such as MemoryStore(path)."
-        check_members(store, ("events", "append", "original"), "The store", remedy)
-    check_text(session, "The session", "Pass its name as text.")
-    count = ApproximateCounter().count if compressor is None else compressor.count_tokens
-    return Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
 
 
 def _checksum(messages: Sequence[Json]) -> str:

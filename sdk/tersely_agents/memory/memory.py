@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tersely.compressor import Compressor
-from tersely.inputs import check_list, check_members
+from tersely.inputs import check_compressor, check_list, check_members, check_text
 from tersely.messages import Json
 from tersely.runtime.locks import Lock
+from tersely.tokens import ApproximateCounter
 from tersely.types import Compression
 from tersely_agents.chat.protocol import (
     ChatError,
@@ -27,8 +28,10 @@ from tersely_agents.chat.protocol import (
     acomplete_safely,
     complete_safely,
 )
-from tersely_agents.memory.journal import Journal, make_journal
+from tersely_agents.memory.journal import Journal
+from tersely_agents.memory.reset import Resetter
 from tersely_agents.memory.settings import MemorySettings
+from tersely_agents.memory.shortening import Shortener
 from tersely_agents.memory.store import EventStore
 from tersely_agents.memory.transcript import Transcript
 
@@ -81,8 +84,15 @@ class AgentMemory:
         store: EventStore | None = None,
         session: str = "default",
     ) -> None:
+        if compressor is not None:
+            check_compressor(compressor)
+        if store is not None:
+            remedy = "Pass a store, such as MemoryStore(path)."
+            check_members(store, ("events", "append", "original"), "The store", remedy)
+        check_text(session, "The session", "Pass its name as text.")
         settings = MemorySettings(limit, max_summaries, max_steps, summary_tokens, compress_over, replay)
-        self.journal: Journal = make_journal(settings, compressor, store, session)
+        count = ApproximateCounter().count if compressor is None else compressor.count_tokens
+        self.journal = Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
         """The limits and the store, for callers that keep transcripts themselves."""
         self._lock = Lock()
         self._transcript = self.journal.open(first)
