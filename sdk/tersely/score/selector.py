@@ -158,7 +158,8 @@ class Selector:
         check_cancelled()
         current_time_limit().check()
         titles = [d.title or "" for d in documents]
-        texts, document = _flatten(documents)
+        texts = [d.text[u.start : u.end] for d in documents for u in d.units]
+        document = np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
         logits = gram_logits(query, titles, texts, document, self.threshold)
         if weight == 1.0:
             offsets = np.cumsum([0, *(len(d.units) for d in documents)])
@@ -281,12 +282,6 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
         f"{artifact.path} needs the decision rule {decision!r}, which this version of tersely does not know. "
         "Upgrade tersely."
     )
-
-
-def _flatten(documents: Sequence[ScoredInput]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the text of every unit, and the number of its document."""
-    texts = [d.text[u.start : u.end] for d in documents for u in d.units]
-    return texts, np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
 
 
 def _split(
