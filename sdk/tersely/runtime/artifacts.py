@@ -35,7 +35,6 @@ _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
 _REMEDY = "Reinstall tersely, or fetch or export the model again."
 _LARGEST_JSON = 2**24
 """Bytes of the largest manifest or configuration that is read."""
-_DEEPEST_JSON = 64
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -217,24 +216,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise ArtifactError(f"{path} is nested too deeply. {_REMEDY}") from error
     if not isinstance(value, dict):
         raise ArtifactError(f"{path} does not hold a JSON object. {_REMEDY}")
-    values = cast("dict[str, Any]", value)
-    if _is_deep(values):
-        raise ArtifactError(f"{path} is nested too deeply. {_REMEDY}")
-    return values
-
-
-def _is_deep(values: dict[str, Any]) -> bool:
-    """Return whether a JSON object has more than `_DEEPEST_JSON` levels."""
-    level: list[object] = [values]
-    for _ in range(_DEEPEST_JSON):
-        inner: list[object] = []
-        for item in level:
-            if isinstance(item, dict):
-                inner += cast("dict[str, object]", item).values()
-            elif isinstance(item, list):
-                inner += cast("list[object]", item)
-        level = inner
-    return bool(level)
+    return cast("dict[str, Any]", value)
 
 
 def _check_files(folder: Path, manifest: dict[str, Any]) -> set[str]:
