@@ -15,7 +15,7 @@ from typing import Literal, cast
 
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_compressor, check_count, check_members, check_query, is_list_of, type_name
+from tersely.inputs import check_compressor, check_count, check_list, check_members, check_query, type_name
 from tersely.runtime.paths import check_path
 from tersely_agents.agent.episode import EpisodeState, Request, Setup, Strategy
 from tersely_agents.agent.recon import ReconStrategy
@@ -106,8 +106,7 @@ class Agent:
         check_members(model, ("complete", "name"), "The model", "Pass a model of tersely_agents.chat.")
         if compressor is not None:
             check_compressor(compressor)
-        if not is_list_of(tools, Tool):
-            raise InvalidInputError("The tools are not all tools. Pass a list of tersely_agents.agent.Tool.")
+        tools = check_list(tools, Tool, "tools", "Pass a list of tersely_agents.agent.Tool.")
         self._tools = [*tools, finish_tool(needs_explanation=strategy == "summary")]
         tool_names = [tool.name for tool in self._tools]
         if len(set(tool_names)) < len(tool_names):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal, cast
 
 from tersely.errors import InvalidInputError, TerselyError
-from tersely.inputs import check_text, is_list_of, show_value, type_name
+from tersely.inputs import check_list, check_text, show_value
 from tersely.messages import Json, check_message, get_text, measure_tokens
 from tersely.score.bm25 import BM25
 from tersely.types import Compression
@@ -64,9 +64,10 @@ class Journal:
         system messages and pins that leave no room; StoreError for a session that cannot be read.
         """
         events = self.store.events(self.session) if self.store is not None else []
-        if first is not None and not is_list_of(first, object):
-            raise InvalidInputError(f"The first prompt is {type_name(first)}. Pass a list of messages.")
-        given = None if first is None else [check_message(m) for m in first]
+        given = None
+        if first is not None:
+            messages: list[object] = check_list(first, object, "The first prompt", "Pass a list of messages.")
+            given = [check_message(message) for message in messages]
         if events:
             transcript = self._replay(events)
             self._check_opened(transcript, given, events[0])
