@@ -74,8 +74,7 @@ class PreparedDocument(Document):
         """Return the preparation as bytes, to be stored with the document. They do not contain its text."""
         own = self.preparation
         units = [
-            (unit.start, unit.end, unit.kind, unit.atomic, unit.link and unit.needs, not unit.is_content)
-            for unit in own.units
+            (u.start, u.end, u.kind, u.atomic, u.link and (u.link.is_frame, u.link.needs)) for u in own.units
         ]
         values = [own.name, own.digest.hex(), units, own.title_ids, own.ids]
         line = json.dumps(values, separators=(",", ":")).encode()
@@ -168,11 +167,13 @@ def _read_body(body: bytes) -> Preparation:
 
 
 def _read_unit(values: Sequence[Any], count: int) -> Unit:
-    start, end, kind, is_atomic, needs, is_frame = values
+    start, end, kind, is_atomic, link = values
     _check_numbers((start, end))
     if kind not in get_args(Kind):
         raise ValueError(f"there is no kind {kind!r}")
-    link = None if needs is None else Link(None, 1, _check_numbers(needs, count), bool(is_frame))
+    if link is not None:
+        is_frame, needs = link
+        link = Link(None, 1, _check_numbers(needs, count), bool(is_frame))
     return Unit(start, end, kind, bool(is_atomic), link=link)
 
 
