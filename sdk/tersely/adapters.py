@@ -6,7 +6,6 @@ import base64
 import inspect
 import logging
 import re
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -24,9 +23,7 @@ logger = logging.getLogger("tersely")
 NOTE_KEY = "tersely"
 """Metadata key of the note about a compressed document."""
 PREPARED_KEY = "tersely_prepared"
-"""Metadata key of a prepared document: its bytes, zipped, as base85, because metadata is often JSON."""
-_MAX_PREPARED_BYTES = 2**28
-"""Largest number of bytes that are unzipped of a prepared document."""
+"""Metadata key of a prepared document: its bytes as base85, because metadata is often JSON."""
 
 EDIT_TOOLS = (
     # Claude Code, OpenCode
@@ -138,8 +135,8 @@ def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
         document = Document(text, title if isinstance(title, str) else None)
         if (prepared := values.get(PREPARED_KEY)) is not None:
             try:
-                document = PreparedDocument.from_bytes(_unpack(prepared), document)
-            except (TypeError, ValueError, zlib.error) as error:  # damaged, or those of another document
+                document = PreparedDocument.from_bytes(base64.b85decode(prepared), document)
+            except (TypeError, ValueError) as error:  # damaged, or those of another document
                 problems.append(error)
         documents.append(document)
     if problems:
@@ -158,15 +155,7 @@ def prepare_documents(
     """Prepare (text, metadata) pairs; return what belongs into the metadata of each, under `PREPARED_KEY`."""
     bare = ((None, text, {**values, PREPARED_KEY: None}) for text, values in rows)
     prepared = compressor.prepare(to_documents(bare, title_key))
-    return [base64.b85encode(zlib.compress(document.to_bytes(), 9)).decode("ascii") for document in prepared]
-
-
-def _unpack(text: str) -> bytes:
-    stream = zlib.decompressobj()
-    data = stream.decompress(base64.b85decode(text), _MAX_PREPARED_BYTES)
-    if not stream.eof:
-        raise ValueError("the bytes of the prepared document are cut off")
-    return data
+    return [base64.b85encode(document.to_bytes()).decode("ascii") for document in prepared]
 
 
 def add_note(values: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -142,7 +143,8 @@ class Compressor:
 
         promises = find_promises(self._scorer, self.model, options)
         model = COVERAGE if query is None else self.model
-        units = split(documents, options, self.count_tokens)
+        count = partial(count_tokens, self.token_counter)
+        units = split(documents, options, count)
         # Keep time for matching, choosing and writing: about twice the time of splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
         if units.bypass is not None:
@@ -151,7 +153,7 @@ class Compressor:
         timer.lap("score")
         if isinstance(scored, Bypass):
             return keep_everything(units, scored, model, promises)
-        selection = choose(units, scored, options, self.count_tokens)
+        selection = choose(units, scored, options, count)
         return write_receipt(units, scored, selection, model, promises)
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:

@@ -200,12 +200,6 @@ def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: s
     return items
 
 
-def is_list_of(value: object, kind: type) -> bool:
-    """Return whether `value` is a sequence of objects of this kind. A text is not a list of texts."""
-    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    return is_list and all(isinstance(item, kind) for item in cast("Sequence[object]", value))
-
-
 def check_compressor(value: object) -> None:
     """Raises InvalidInputError unless `value` can be used as a compressor."""
     check_members(value, ("compress", "count_tokens"), "The compressor", "Pass a tersely.Compressor.")

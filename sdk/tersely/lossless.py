@@ -64,7 +64,8 @@ def condense(text: str) -> str:
     """
     condensed = _condense_json(text)
     if condensed is None:
-        condensed = _condense_lines(text)
+        lines = [_escape(line) for line in text.split("\n")]
+        condensed = _LINES + "\n".join(_share_beginnings(_fold(lines)))
     count = ApproximateCounter().count
     if len(condensed) < len(text) and count(condensed) < count(text):
         return condensed
@@ -241,10 +242,6 @@ class _Reader:
 
 
 # -- lines --
-
-
-def _condense_lines(text: str) -> str:
-    return _LINES + "\n".join(_share_beginnings(_fold([_escape(line) for line in text.split("\n")])))
 
 
 def _escape(line: str) -> str:

@@ -77,17 +77,16 @@ def count_covered(wanted: Range, kept: Sequence[Range]) -> int:
     return sum(max(0, min(end, right) - max(start, left)) for left, right in kept)
 
 
-def is_kept(wanted: Range, kept: Sequence[Range], share: float = 0.5) -> bool:
-    """Return whether at least `share` of the code points of `wanted` are in `kept`. EFFCOMP's RQ4 uses one
-    half."""
-    return count_covered(wanted, kept) >= share * (wanted[1] - wanted[0])
+def is_kept(wanted: Range, kept: Sequence[Range]) -> bool:
+    """Return whether at least half of the code points of `wanted` are in `kept`, as in EFFCOMP's RQ4."""
+    return count_covered(wanted, kept) >= 0.5 * (wanted[1] - wanted[0])
 
 
-def span_recall(wanted: Sequence[Range], kept: Sequence[Range], share: float = 0.5) -> float:
+def span_recall(wanted: Sequence[Range], kept: Sequence[Range]) -> float:
     """Return the share of wanted ranges that are kept, in [0, 1]. Raises ValueError if none is wanted."""
     if not wanted:
         raise ValueError("span_recall needs at least one wanted range")
-    return sum(is_kept(one, kept, share) for one in wanted) / len(wanted)
+    return sum(is_kept(one, kept) for one in wanted) / len(wanted)
 
 
 def _score_best(prediction: str, answers: Sequence[str], score: Callable[[str, str], float]) -> float:

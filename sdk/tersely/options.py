@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
+from functools import partial
 from numbers import Integral
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, TypedDict, cast, get_args
 
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_count, check_share, check_time_limit, show_value
@@ -28,36 +29,65 @@ Order = Literal["source", "rerank"]
 Marks = Literal["structure", "all"]
 
 
-def _flag(parse: Callable[[str], Any], placeholder: str, explanation: str) -> dict[str, Any]:
-    return {"parse": parse, "placeholder": placeholder, "help": explanation}
+def _option(check: Callable[[Any, str], Any], placeholder: str, explanation: str) -> dict[str, Any]:
+    """Return the metadata of an option. `check` takes its value and its name, and returns the value."""
+    return {"check": check, "placeholder": placeholder, "help": explanation}
+
+
+def _check_question_share(value: object, name: str, *, condition: str) -> float:
+    remedy = f"Pass the share of questions that {condition}, above 0 and below 1."
+    share = check_share(value, name, remedy)
+    if share == 1:
+        raise InvalidInputError(f"{name} is 1.0, which no calibration can promise. {remedy}")
+    return share
+
+
+def _check_level(level: object, name: str) -> Detail:
+    if isinstance(level, bool) or not isinstance(level, Integral) or int(level) not in LEVEL_CHARACTERS:
+        raise InvalidInputError(f"{name} is {show_value(level)}. Pass a level of detail from 1 to 5.")
+    return cast("Detail", int(level))
+
+
+def _check_choice(value: object, name: str, *, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise InvalidInputError(f"{name} is {show_value(value)}. Pass {' or '.join(map(repr, choices))}.")
+    return cast("str", value)
+
+
+_check_tokens = partial(check_count, unit="tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionOptions:
-    """Checked options. The metadata of each field holds its help text, and a parser for the command line.
+    """Checked options. The metadata of each field holds its check, and its help for the command line.
 
     Raises:
         InvalidInputError: a value cannot be used; the message says which and why.
     """
 
     budget: int | None = field(
-        default=None, metadata=_flag(int, "N", "at most N tokens, titles and separators included")
+        default=None, metadata=_option(_check_tokens, "N", "at most N tokens, titles and separators included")
     )
     rate: float | None = field(
-        default=None, metadata=_flag(float, "R", "at most this share of the input's tokens, in (0, 1]")
+        default=None,
+        metadata=_option(
+            partial(check_share, remedy="Pass a share above 0 and at most 1."),
+            "R",
+            "at most this share of the input's tokens, in (0, 1]",
+        ),
     )
     recall: float | None = field(
         default=None,
-        metadata=_flag(
-            float,
+        metadata=_option(
+            partial(_check_question_share, condition="must keep their answer sentence"),
             "R",
             "keep the answer sentence in this share of questions, in (0, 1), as far as a limit allows",
         ),
     )
     abstain: float | None = field(
         default=None,
-        metadata=_flag(
-            float,
+        metadata=_option(
+            partial(_check_question_share, condition="must get through if they can be answered"),
             "R",
             "return nothing if the documents do not answer the question; this share of answerable "
             "questions gets through, in (0, 1)",
@@ -65,60 +95,50 @@ class CompressionOptions:
     )
     level: Detail | None = field(
         default=None,
-        metadata=_flag(
-            int,
-            "L",
-            "detail of each document: from 1 (at most 500 characters) to 5 (6,000)",
+        metadata=_option(
+            _check_level, "L", "detail of each document: from 1 (at most 500 characters) to 5 (6,000)"
         ),
     )
     max_docs: int | None = field(
-        default=None, metadata=_flag(int, "N", "keep only the N most relevant documents")
+        default=None,
+        metadata=_option(
+            partial(check_count, unit="documents"), "N", "keep only the N most relevant documents"
+        ),
     )
     order: Order = field(
         default="source",
-        metadata=_flag(str, "ORDER", "source: documents as given (default); rerank: the most relevant first"),
+        metadata=_option(
+            partial(_check_choice, choices=get_args(Order)),
+            "ORDER",
+            "source: documents as given (default); rerank: the most relevant first",
+        ),
     )
-
     marks: Marks = field(
         default="structure",
-        metadata=_flag(
-            str,
+        metadata=_option(
+            partial(_check_choice, choices=get_args(Marks)),
             "WHERE",
             "where marks replace left-out text: structure: in lists, code and the like (default); "
             "all: in prose too",
         ),
     )
     min_tokens: int | None = field(
-        default=None, metadata=_flag(int, "N", "return documents of fewer tokens unchanged")
+        default=None, metadata=_option(_check_tokens, "N", "return documents of fewer tokens unchanged")
     )
     timeout: float | None = field(
         default=None,
-        metadata=_flag(float, "S", "seconds until the result is due; the model stops reading in time"),
+        metadata=_option(
+            check_time_limit, "S", "seconds until the result is due; the model stops reading in time"
+        ),
     )
 
     def __post_init__(self) -> None:
         if self.budget is not None and self.rate is not None:
             raise InvalidInputError("Both budget and rate are given. Pass one of them, or neither.")
-        checked = {
-            "budget": None if self.budget is None else check_count(self.budget, "budget", "tokens"),
-            "rate": _check_rate(self.rate),
-            "recall": _check_question_share(self.recall, "recall", "must keep their answer sentence"),
-            "abstain": _check_question_share(
-                self.abstain, "abstain", "must get through if they can be answered"
-            ),
-            "level": _check_level(self.level),
-            "max_docs": None
-            if self.max_docs is None
-            else check_count(self.max_docs, "max_docs", "documents"),
-            "order": _check_order(self.order),
-            "marks": _check_marks(self.marks),
-            "min_tokens": None
-            if self.min_tokens is None
-            else check_count(self.min_tokens, "min_tokens", "tokens"),
-            "timeout": None if self.timeout is None else check_time_limit(self.timeout, "timeout"),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        for option in fields(self):
+            value: object = getattr(self, option.name)
+            if value is not None or option.default is not None:
+                object.__setattr__(self, option.name, option.metadata["check"](value, option.name))
 
     @property
     def is_limited(self) -> bool:
@@ -173,7 +193,7 @@ class CompressionArguments(TypedDict, total=False):
 
 
 OPTION_FIELDS: tuple[Field[Any], ...] = fields(CompressionOptions)
-"""Name, default and metadata ("parse", "placeholder", "help") of every option."""
+"""Name, default and metadata ("check", "placeholder", "help") of every option."""
 
 
 def make_options(arguments: Mapping[str, Any]) -> CompressionOptions:
@@ -185,37 +205,3 @@ def make_options(arguments: Mapping[str, Any]) -> CompressionOptions:
     if unknown := sorted(map(str, arguments.keys() - set(names))):
         raise InvalidInputError(f"There is no option {unknown[0]!r}. The options are: {', '.join(names)}.")
     return CompressionOptions(**arguments)
-
-
-def _check_rate(rate: object) -> float | None:
-    return None if rate is None else check_share(rate, "rate", "Pass a share above 0 and at most 1.")
-
-
-def _check_question_share(value: object, name: str, condition: str) -> float | None:
-    remedy = f"Pass the share of questions that {condition}, above 0 and below 1."
-    if value is None:
-        return None
-    share = check_share(value, name, remedy)
-    if share == 1:
-        raise InvalidInputError(f"{name} is 1.0, which no calibration can promise. {remedy}")
-    return share
-
-
-def _check_level(level: object) -> Detail | None:
-    if level is None:
-        return None
-    if isinstance(level, bool) or not isinstance(level, Integral) or int(level) not in range(1, 6):
-        raise InvalidInputError(f"level is {show_value(level)}. Pass a level of detail from 1 to 5.")
-    return cast("Detail", int(level))
-
-
-def _check_order(order: object) -> Order:
-    if order not in ("source", "rerank"):
-        raise InvalidInputError(f"order is {show_value(order)}. Pass 'source' or 'rerank'.")
-    return order
-
-
-def _check_marks(marks: object) -> Marks:
-    if marks not in ("structure", "all"):
-        raise InvalidInputError(f"marks is {show_value(marks)}. Pass 'structure' or 'all'.")
-    return marks

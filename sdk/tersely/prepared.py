@@ -1,8 +1,8 @@
 """Prepared documents: documents with results that a model computed before any question, and their bytes.
 
-    magic, version, CRC-32 | a line of JSON | units | needs | lengths of texts in tokens | token ids | vectors
+    magic, version | zipped: a line of JSON, then the vectors
 
-The JSON holds the model's name, the digest, and the counts and type of the little-endian numbers after it.
+The JSON holds the model's name, the digest, the units, and the token ids of the title and of each unit.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import pairwise
-from typing import get_args
+from typing import Any, get_args
 
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, read_documents, type_name
 from tersely.types import Document
 from tersely.units import Kind, Link, Unit
 
-FORMAT = 6
+FORMAT = 7
 """Incremented when the bytes change their meaning, or the same text gets other units. Bytes of another format
 are refused."""
 
 _MAGIC = b"tsly"
-_HEAD = len(_MAGIC) + 1 + 4
 _DIGEST = 8
-_KINDS: tuple[Kind, ...] = get_args(Kind)
+_MAX_BYTES = 2**28
+"""Largest number of bytes that are unzipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,13 @@ class PreparedDocument(Document):
 
     def to_bytes(self) -> bytes:
         """Return the preparation as bytes, to be stored with the document. They do not contain its text."""
-        body = _write_body(self.preparation)
-        return _MAGIC + bytes([FORMAT]) + zlib.crc32(body).to_bytes(4, "little") + body
+        own = self.preparation
+        units = [
+            (u.start, u.end, u.kind, u.atomic, u.link and (u.link.is_frame, u.link.needs)) for u in own.units
+        ]
+        values = [own.name, own.digest.hex(), units, own.title_ids, own.ids]
+        line = json.dumps(values, separators=(",", ":")).encode()
+        return _MAGIC + bytes([FORMAT]) + zlib.compress(line + b"\n" + own.vectors, 9)
 
     @classmethod
     def from_bytes(cls, data: bytes, document: DocumentLike) -> PreparedDocument:
@@ -87,7 +92,7 @@ class PreparedDocument(Document):
             InvalidInputError: the bytes are damaged, of another format, or of another document.
         """
         (given,) = read_documents([document])
-        preparation = _read_preparation(data)
+        preparation = _read(data)
         return cls(given.text, given.title, given.id, given.metadata, preparation=preparation)
 
 
@@ -122,89 +127,58 @@ def digest(text: str, title: str | None) -> bytes:
     return blake2b(both.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
 
 
-def _write_body(preparation: Preparation) -> bytes:
-    import numpy as np  # `import tersely` does without it
-
-    texts = (preparation.title_ids, *preparation.ids)
-    ids = [token for text in texts for token in text]
-    id_type = "<u2" if max(ids, default=0) < 2**16 else "<u4"
-    header = [preparation.name, preparation.digest.hex(), len(preparation.units), len(ids), id_type]
-    units = [
-        (unit.start, unit.end, _KINDS.index(unit.kind), unit.atomic, *_write_link(unit.link))
-        for unit in preparation.units
-    ]
-    needs = [need for unit in preparation.units for need in unit.needs]
-    lengths = [*map(len, texts)]
-    parts = (*(np.array(numbers, "<u4") for numbers in (units, needs, lengths)), np.array(ids, id_type))
-    line = json.dumps(header, separators=(",", ":")).encode() + b"\n"
-    return b"".join([line, *(part.tobytes() for part in parts), preparation.vectors])
-
-
-def _write_link(link: Link | None) -> tuple[int, int]:
-    """Return the number of heads that a unit needs, and its type: 0 no link, 1 content, 2 frame."""
-    return (0, 0) if link is None else (len(link.needs), 1 + link.is_frame)
-
-
-def _read_preparation(data: object) -> Preparation:
+def _read(data: object) -> Preparation:
     if not isinstance(data, bytes):
         raise InvalidInputError(f"The prepared bytes are {type_name(data)}. Pass what to_bytes() gave.")
-    if data[: len(_MAGIC)] != _MAGIC or len(data) < _HEAD:
+    head, zipped = data[: len(_MAGIC) + 1], data[len(_MAGIC) + 1 :]
+    if head[:-1] != _MAGIC:
         raise InvalidInputError("These are not the bytes of a prepared document. Prepare the document again.")
-    if data[len(_MAGIC)] != FORMAT:
+    if head[-1] != FORMAT:
         raise InvalidInputError(
-            f"The document was prepared in format {data[len(_MAGIC)]}, and this tersely reads {FORMAT}. "
+            f"The document was prepared in format {head[-1]}, and this tersely reads {FORMAT}. "
             "Prepare it again."
         )
+    stream = zlib.decompressobj()
     try:
-        if zlib.crc32(data[_HEAD:]) != int.from_bytes(data[_HEAD - 4 : _HEAD], "little"):
-            raise ValueError("the checksum is another")
-        return _read_body(data[_HEAD:])
-    except (LookupError, TypeError, ValueError) as error:  # a valid checksum does not prove the rest
+        body = stream.decompress(zipped, _MAX_BYTES)
+        if not stream.eof or stream.unused_data:
+            raise ValueError("the bytes are cut off, or too many")
+        return _read_body(body)
+    except (LookupError, RecursionError, TypeError, ValueError, zlib.error) as error:
         raise InvalidInputError(
             "The bytes of a prepared document are damaged. Prepare the document again."
         ) from error
 
 
 def _read_body(body: bytes) -> Preparation:
-    """Raises LookupError, TypeError or ValueError for anything that `_write_body` did not make."""
-    import numpy as np
-
-    line, _, rest = body.partition(b"\n")
-    name, hex_digest, unit_count, id_count, id_type = json.loads(line)
-    if not (isinstance(name, str) and id_type in ("<u2", "<u4") and min(unit_count, id_count) >= 0):
-        raise ValueError("the header is of another form")
-    units = np.frombuffer(rest, "<u4", 6 * unit_count).reshape(-1, 6)
-    at = units.nbytes
-    ends: list[int] = np.cumsum(units[:, 4], dtype=np.int64).tolist()
-    needs = np.frombuffer(rest, "<u4", ends[-1] if ends else 0, at)
-    at += needs.nbytes
-    if (needs >= unit_count).any():
-        raise ValueError("a unit needs one that does not exist")
-    lengths = np.frombuffer(rest, "<u4", unit_count + 1, at)
-    at += lengths.nbytes
-    ids = np.frombuffer(rest, id_type, id_count, at)
-    at += ids.nbytes
-    edges = [0, *np.cumsum(lengths).tolist()]
-    if edges[-1] != id_count:
-        raise ValueError("the token ids are more or fewer than their texts have")
-    flat: list[int] = ids.tolist()
-    rows: list[tuple[int, ...]] = list(map(tuple, units.tolist()))
-    positions: list[int] = needs.tolist()
-    title, *texts = (tuple(flat[a:b]) for a, b in pairwise(edges))
+    """Raises LookupError, RecursionError, TypeError or ValueError for what `to_bytes` did not zip."""
+    line, _, vectors = body.partition(b"\n")
+    name, digest, units, title_ids, ids = json.loads(line)
+    if not isinstance(name, str) or len(units) != len(ids):
+        raise ValueError("the values are of another form")
     return Preparation(
         name,
-        bytes.fromhex(hex_digest),
-        tuple(
-            Unit(
-                start, end, _KINDS[kind], bool(atomic), link=_read_link(link, positions[stop - count : stop])
-            )
-            for (start, end, kind, atomic, count, link), stop in zip(rows, ends, strict=True)
-        ),
-        title,
-        tuple(texts),
-        rest[at:],
+        bytes.fromhex(digest),
+        tuple(_read_unit(unit, len(units)) for unit in units),
+        _check_numbers(title_ids),
+        tuple(map(_check_numbers, ids)),
+        vectors,
     )
 
 
-def _read_link(link: int, needs: Sequence[int]) -> Link | None:
-    return Link(None, 1, tuple(needs), is_frame=link > 1) if link else None
+def _read_unit(values: Sequence[Any], count: int) -> Unit:
+    start, end, kind, is_atomic, link = values
+    _check_numbers((start, end))
+    if kind not in get_args(Kind):
+        raise ValueError(f"there is no kind {kind!r}")
+    if link is not None:
+        is_frame, needs = link
+        link = Link(None, 1, _check_numbers(needs, count), bool(is_frame))
+    return Unit(start, end, kind, bool(is_atomic), link=link)
+
+
+def _check_numbers(values: Sequence[Any], stop: int = 2**32) -> tuple[int, ...]:
+    """Return the values. Raises ValueError unless they are whole numbers from 0 to below `stop`."""
+    if not all(type(value) is int and 0 <= value < stop for value in values):
+        raise ValueError("there is something else than a whole number, or one that is too large")
+    return tuple(values)

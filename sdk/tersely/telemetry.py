@@ -15,16 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from tersely.types import Compression
-
-if TYPE_CHECKING:
-    from opentelemetry.metrics import Counter, Histogram
-    from opentelemetry.trace import Tracer
 
 _SCOPE = "tersely"
 SPAN = "tersely.compress"
@@ -50,15 +44,30 @@ class StageTimer:
         return {**self._seconds, "total": perf_counter() - self._start}
 
 
-@dataclass(frozen=True, slots=True)
 class _Instruments:
-    tracer: Tracer
-    compressions: Counter
-    seconds: Histogram
-    model_seconds: Histogram
-    tokens_in: Counter
-    tokens_out: Counter
-    lookups: Counter
+    """The tracer and the metrics. Raises ImportError without the API."""
+
+    def __init__(self) -> None:
+        from opentelemetry import metrics, trace  # here, so that `import tersely` does not wait
+
+        meter = metrics.get_meter(_SCOPE)
+        counter, histogram = meter.create_counter, meter.create_histogram
+        self.tracer = trace.get_tracer(_SCOPE)
+        self.compressions = counter("tersely.compressions", "{compression}", "Compressions.")
+        self.seconds = histogram("tersely.compression.duration", "s", "Seconds of a compression.")
+        self.model_seconds = histogram("tersely.model.duration", "s", "Seconds in the model.")
+        self.tokens_in = counter("tersely.tokens.in", "{token}", "Tokens of the documents.")
+        self.tokens_out = counter("tersely.tokens.out", "{token}", "Tokens of the results.")
+        self.lookups = counter("tersely.cache.lookups", "{lookup}", "Texts looked up in a cache.")
+
+
+@cache
+def _get_instruments() -> _Instruments | None:
+    """Return the instruments, or None without the API. An SDK that is set up later takes them over."""
+    try:
+        return _Instruments()
+    except ImportError:
+        return None
 
 
 @contextmanager
@@ -116,22 +125,3 @@ def _record(instruments: _Instruments, result: Compression) -> None:
         instruments.model_seconds.record(result.timings["score"])
     instruments.tokens_in.add(result.tokens_before)
     instruments.tokens_out.add(result.tokens_after)
-
-
-@cache
-def _get_instruments() -> _Instruments | None:
-    """Return the instruments, or None without the API. An SDK that is set up later takes them over."""
-    try:
-        from opentelemetry import metrics, trace  # here, so that `import tersely` does not wait
-    except ImportError:
-        return None
-    meter = metrics.get_meter(_SCOPE)
-    return _Instruments(
-        tracer=trace.get_tracer(_SCOPE),
-        compressions=meter.create_counter("tersely.compressions", "{compression}", "Compressions."),
-        seconds=meter.create_histogram("tersely.compression.duration", "s", "Seconds of a compression."),
-        model_seconds=meter.create_histogram("tersely.model.duration", "s", "Seconds in the model."),
-        tokens_in=meter.create_counter("tersely.tokens.in", "{token}", "Tokens of the documents."),
-        tokens_out=meter.create_counter("tersely.tokens.out", "{token}", "Tokens of the results."),
-        lookups=meter.create_counter("tersely.cache.lookups", "{lookup}", "Texts looked up in a cache."),
-    )

@@ -11,14 +11,14 @@ import importlib
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
-from typing import Final, Protocol, cast, runtime_checkable
+from typing import Any, Final, Protocol, cast, runtime_checkable
 
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.runtime.cancellation import current_cancellation
+from tersely.runtime.cancellation import check_cancelled
 
 _TIKTOKEN_PREFIX = "tiktoken:"
 
@@ -122,9 +122,6 @@ def _compute_cost(run: str) -> int:
 class TokenCounter(Protocol):
     """Counts the tokens of a text."""
 
-    approximate: bool
-    """Whether the count is an estimate, so that the model may count more tokens."""
-
     def count(self, text: str) -> int:
         """Count the tokens of `text`, without special tokens; 0 for the empty string."""
         ...
@@ -136,7 +133,7 @@ def count_tokens(counter: TokenCounter, text: str) -> int:
         raise InvalidInputError(f"The text is a {type(text).__name__}. Pass text.")
     if not text:
         return 0
-    current_cancellation().check()
+    check_cancelled()
     return _check_number(counter.count(replace_surrogates(text)))
 
 
@@ -166,20 +163,19 @@ def resolve_counter(spec: TokenCounter | Callable[[str], int] | str | Path | Non
         return _load_tiktoken_counter(spec.removeprefix(_TIKTOKEN_PREFIX))
     if isinstance(spec, (str, Path)):
         return _TokenizerFileCounter(Path(spec))
-    if isinstance(spec, TokenCounter):
-        return spec
     if callable(spec):
         return _FunctionCounter(spec)
+    if isinstance(cast("object", spec), TokenCounter) and not isinstance(
+        spec, Sequence
+    ):  # a list has count()
+        return spec
     raise InvalidInputError(
         f"token_counter is of type {type(spec).__name__}. Pass the path of a tokenizer.json, "
-        "'tiktoken:<encoding>', a function from text to a number of tokens, or an object with count(text) "
-        "and approximate."
+        "'tiktoken:<encoding>', a function from text to a number of tokens, or an object with count(text)."
     )
 
 
 class _TokenizerFileCounter:
-    approximate = False
-
     def __init__(self, path: Path) -> None:
         from tokenizers import Tokenizer
 
@@ -204,21 +200,8 @@ class _TokenizerFileCounter:
         return len(self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids)
 
 
-class _Encoding(Protocol):
-    def encode_ordinary(self, text: str) -> list[int]: ...
-
-
-class _Tiktoken(Protocol):
-    """The used part of the optional tiktoken module, so that types can be checked without it."""
-
-    def get_encoding(self, encoding_name: str) -> _Encoding: ...
-    def encoding_name_for_model(self, model_name: str) -> str: ...
-
-
 class _TiktokenCounter:
-    approximate = False
-
-    def __init__(self, encoding: _Encoding) -> None:
+    def __init__(self, encoding: Any) -> None:
         self._encoding = encoding
 
     def count(self, text: str) -> int:
@@ -226,8 +209,6 @@ class _TiktokenCounter:
 
 
 class _FunctionCounter:
-    approximate = False
-
     def __init__(self, function: Callable[[str], object]) -> None:
         self._function = function
 
@@ -237,7 +218,7 @@ class _FunctionCounter:
 
 def _load_tiktoken_counter(name: str) -> TokenCounter:
     try:
-        tiktoken = cast(_Tiktoken, importlib.import_module("tiktoken"))
+        tiktoken: Any = importlib.import_module("tiktoken")
     except ImportError as error:
         raise MissingDependencyError(
             f"token_counter '{_TIKTOKEN_PREFIX}{name}' needs tiktoken: pip install tiktoken"
@@ -305,8 +286,6 @@ class ApproximateCounter:
     For the older cl100k_base the error is similar in English and code (3 % and 6 %), but that encoding needs
     up to three times as many tokens for scripts other than Latin. If that matters, count with its vocabulary.
     """
-
-    approximate = True
 
     def count(self, text: str) -> int:
         """Estimate the tokens that current OpenAI models see in `text`; 0 for the empty text only."""

@@ -35,21 +35,7 @@ class Span:
     score is higher for more exact matches, but is not a probability. Without a query, the score says how much
     the unit adds for its length, relative to the best unit."""
     reason: str
-    """Why it was kept or dropped.
-
-    Kept: "score" (its score was high enough), "coverage" (without a query: it adds most to the other kept
-    units), "truncated" (a part of a block or a unit that was opened or cut), "unchanged" (everything fits),
-    "bypassed" (nothing to compress, or fewer tokens than `min_tokens`), "failed_open" (the model failed or
-    its time was up).
-
-    Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
-    that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
-    detail is full), "duplicate" (a kept sentence or record says the same, word for word), "unread" (the model
-    did not read it: the input was too long or the time too short, and other parts share more words with the
-    query), "echo" (half of its document or block repeats the query, so only the best part of it competes),
-    "markup" (tags of a web page, or an HTML comment in prose), "abstained" (the documents do not answer the
-    query).
-    """
+    """Why it was kept or dropped; docs/options-and-results.md explains each reason."""
 
 
 @dataclass(frozen=True, slots=True)

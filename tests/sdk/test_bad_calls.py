@@ -139,7 +139,6 @@ CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "memory: session": (lambda v: memory(store=store(), session=v), NO_NAME),
     "memory: pin": (lambda v: memory().pin(v, "text"), NO_TEXT),
     "memory: text of a pin": (lambda v: memory().pin("key", v), NO_TEXT[1:]),
-    "memory: note": (lambda v: memory().interrupt(v), NO_TEXT),
     "memory: original": (lambda v: memory().original(v), NO_TEXT),
     "memory: model": (lambda v: memory().prepare(v), [5, "x", [], object(), ScriptedChat]),
     "memory: tools": (lambda v: memory().prepare(None, tools=v), NO_TEXTS[1:]),

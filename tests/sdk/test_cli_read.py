@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tersely import InvalidInputError
-from tersely.cli.read import Request, demo_documents, read_documents, read_requests
+from tersely.cli.read import Request, demo_documents, read_files, read_requests
 from tersely.types import Document
 
 
-def open_file(content: str | bytes, name: str) -> io.BytesIO:
-    file = io.BytesIO(content.encode() if isinstance(content, str) else content)
-    file.name = name
-    return file
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(file: Path, content: str | bytes) -> None:
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +47,10 @@ def open_file(content: str | bytes, name: str) -> io.BytesIO:
     ],
 )
 def test_a_file_is_text_or_json_lines(
-    name: str, form: Any, content: str | bytes, documents: list[Document]
+    folder: Path, name: str, form: Any, content: str | bytes, documents: list[Document]
 ) -> None:
-    assert read_documents(open_file(content, name), form) == documents
+    write(folder / name, content)
+    assert read_files([name], form) == documents
 
 
 @pytest.mark.parametrize(
@@ -60,7 +66,7 @@ def test_stdin_is_text_unless_it_starts_with_a_document(
     monkeypatch: pytest.MonkeyPatch, content: str, documents: list[Document]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
-    assert read_documents(sys.stdin.buffer, "auto") == documents
+    assert read_files([], "auto") == documents
 
 
 @pytest.mark.parametrize(
@@ -77,9 +83,10 @@ def test_stdin_is_text_unless_it_starts_with_a_document(
         ('{"text": "a", "metadata": "b"}', "metadata"),
     ],
 )
-def test_a_bad_line_is_refused_with_its_number(line: str, message: str) -> None:
+def test_a_bad_line_is_refused_with_its_number(folder: Path, line: str, message: str) -> None:
+    write(folder / "docs.jsonl", f'{{"text": "good"}}\n{line}\n')
     with pytest.raises(InvalidInputError) as error:
-        read_documents(open_file(f'{{"text": "good"}}\n{line}\n', "docs.jsonl"), "auto")
+        read_files(["docs.jsonl"], "auto")
     assert message in str(error.value)
 
 
@@ -92,9 +99,10 @@ def test_a_bad_line_is_refused_with_its_number(line: str, message: str) -> None:
         (b" \n\t\n", "There is no text in the input"),
     ],
 )
-def test_a_file_without_text_is_refused(content: bytes, message: str) -> None:
+def test_a_file_without_text_is_refused(folder: Path, content: bytes, message: str) -> None:
+    write(folder / "file.txt", content)
     with pytest.raises(InvalidInputError) as error:
-        read_documents(open_file(content, "file.txt"), "auto")
+        read_files(["file.txt"], "auto")
     assert message in str(error.value)
 
 
@@ -109,7 +117,9 @@ def test_a_batch_is_read_line_by_line() -> None:
 {"query": "a", "documents": ["b", 3]}
 {"documents": [], "id": 9, "answers": {"text": ["x"]}}
 """
-    first, *bad, last = read_requests(open_file(lines, "batch.jsonl"))
+    file = io.BytesIO(lines.encode())
+    file.name = "batch.jsonl"
+    first, *bad, last = read_requests(file)
     assert first == Request(1, None, "Who?", (Document("One."), Document("Two.", "T")))
     assert last == Request(8, 9, None, (), {"text": ["x"]})
     assert [request.line for request in bad] == [3, 4, 5, 6, 7]

@@ -1,22 +1,20 @@
-"""Running the encoder: threads, batches, devices, and sentences that take several windows."""
+"""Running the encoder: threads, batches, and sentences that take several windows."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tersely.runtime.artifacts import load_artifact
-from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import usable_cores
 from tersely.score import ScoredInput
-from tersely.score.encoder import BATCH_TOKENS, WindowLogits, merge_logits
+from tersely.score.encoder import WindowLogits, merge_logits
 from tersely.score.layout import Window
 from tersely.score.selector import Selector
 from tersely.split.sentences import split_units
-from tests.sdk.selector_cases import DOCUMENTS, bundled_selector, make_long_input, recording_selector
+from tests.sdk.selector_cases import DOCUMENTS, make_long_input, recording_selector
 
 
 def test_threads_do_not_change_the_scores() -> None:
@@ -51,21 +49,3 @@ def test_merged_logits_are_the_highest_or_nan_if_unread() -> None:
     )
     np.testing.assert_array_equal(logits.keep, [1.0, 3.0, np.nan, -1.0])
     np.testing.assert_array_equal(logits.relevance, [0.5, np.nan, 4.0])
-
-
-def test_a_gpu_gets_large_runs_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    sessions: list[EncoderSession] = []
-
-    def make_gpu_session(path: Path, threads: int) -> EncoderSession:
-        session = EncoderSession(path, threads)
-        session.on_gpu = True
-        sessions.append(session)
-        return session
-
-    monkeypatch.setattr("tersely.score.encoder.EncoderSession", make_gpu_session)
-    encoder = Selector.load(load_artifact(), threads=2).encoder
-    assert encoder.session is sessions[-1]
-    assert encoder.session.threads == min(2, usable_cores())
-    assert encoder.workers.count == 1
-    assert encoder.batch_tokens > 10 * BATCH_TOKENS
-    assert bundled_selector().encoder.batch_tokens == BATCH_TOKENS

@@ -75,7 +75,6 @@ def tiktoken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTiktoken:
 def test_none_is_the_estimate() -> None:
     counter = resolve_counter(None)
     assert isinstance(counter, ApproximateCounter)
-    assert counter.approximate
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,6 @@ def test_none_is_the_estimate() -> None:
 )
 def test_a_tokenizer_file_counts_as_its_tokenizer(spec: str | Path) -> None:
     counter = resolve_counter(spec)
-    assert not counter.approximate
     tokenizer = Tokenizer.from_file(str(TOKENIZER))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -123,7 +121,6 @@ def test_a_damaged_tokenizer_file_is_refused(content: str, tmp_path: Path) -> No
 def test_a_function_can_count() -> None:
     counter = resolve_counter(lambda text: len(text.split()))
     assert counter.count("three short words") == 3
-    assert not counter.approximate
 
 
 @pytest.mark.parametrize("number", [-1, 2.0, True, None, "3"])
@@ -143,8 +140,6 @@ def test_an_error_of_a_function_is_raised() -> None:
 
 def test_a_counter_object_is_used_unchanged() -> None:
     class Letters:
-        approximate = True
-
         def count(self, text: str) -> int:
             return len(text)
 
@@ -219,7 +214,6 @@ def test_a_cached_vocabulary_counts(
     fill_cache(monkeypatch, tmp_path, "o200k_base", b"vocabulary")
     counter = resolve_counter(f"tiktoken:{name}")
     assert tiktoken.opened == ["o200k_base"]
-    assert not counter.approximate
     assert counter.count("lamp") == 4
     assert counter.count("a\ud800b") == 3
     assert tiktoken.seen == ["lamp", "a?b"]

@@ -111,6 +111,7 @@ def _use_color(_context: object, _option: object, choice: str) -> bool:
 
 
 _TYPES = {
+    "L": int,
     "N": int,
     "NAME=N": _parse_tool_limit,
     "PORT": int,
@@ -150,7 +151,6 @@ COMPRESSION = combine(
         option(
             f"--{field.name.replace('_', '-')} {field.metadata['placeholder']}",
             field.metadata["help"],
-            type=_TYPES.get(field.metadata["placeholder"], field.metadata["parse"]),
             default=field.default,
         )
         for field in OPTION_FIELDS

@@ -89,6 +89,9 @@ def find_files(names: Sequence[str]) -> list[str]:
 def read_files(names: Sequence[str], form: Format) -> list[Document]:
     """Read the documents of files, folders and patterns, or of standard input if `names` is empty.
 
+    A text or Markdown file is one document with the file's name as id; JSON lines hold one document each.
+    `auto` recognises PDF, DOCX and EPUB. It reads `.jsonl` and `.ndjson` files as JSON lines, and standard
+    input too if its first line is a JSON object with "text". Files compressed with gzip are decompressed.
     Files of a folder or a pattern that are not text are skipped, with a note on standard error.
 
     Raises:
@@ -115,26 +118,14 @@ def read_files(names: Sequence[str], form: Format) -> list[Document]:
     if skipped:
         more = f" and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
         print_error(f"skipped {skipped[0]}{more}: not text, or damaged", OK)
-    return _check_documents(documents)
-
-
-def read_documents(file: BinaryIO, form: Format) -> list[Document]:
-    """Read the documents of a file.
-
-    A text or Markdown file is one document with the file's name as id; JSON lines hold one document each.
-    `auto` recognises PDF, DOCX and EPUB. It reads `.jsonl` and `.ndjson` files as JSON lines, and standard
-    input too if its first line is a JSON object with "text". Files compressed with gzip are decompressed.
-
-    Raises:
-        InvalidInputError: a file is not UTF-8 text, or has a bad line; or all are empty.
-    """
-    return _check_documents(list(_read_file(file, form)))
+    if not any(document.text.strip() for document in documents):
+        raise InvalidInputError("There is no text in the input. Give at least one document.")
+    return documents
 
 
 def demo_documents() -> list[Document]:
     """Read the sample documents that ship with the package."""
-    with _DEMO.open("rb") as file:
-        return read_documents(file, "jsonl")
+    return read_files([str(_DEMO)], "jsonl")
 
 
 def read_requests(file: BinaryIO) -> Iterator[Request]:
@@ -172,12 +163,6 @@ def _list_folder(name: str) -> list[str]:
         folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
         found += [os.path.join(folder, file) for file in sorted(files) if not file.startswith(".")]
     return found
-
-
-def _check_documents(documents: list[Document]) -> list[Document]:
-    if not any(document.text.strip() for document in documents):
-        raise InvalidInputError("There is no text in the input. Give at least one document.")
-    return documents
 
 
 def _read_file(file: BinaryIO, form: Format) -> Iterable[Document]:

@@ -69,7 +69,8 @@ def doctor(model: str | None, threads: int | None) -> Report:
     }
     problem = None
     try:
-        artifact = _verify(model)
+        artifact = load_artifact(model)
+        check_layout_version(artifact)
         megabytes = artifact.model_path.stat().st_size / 1e6
         facts["model"] = f"{artifact.name} at {artifact.path}, {megabytes:.1f} MB, checksums verified"
         facts["compression"], problem = _time_compression(model, threads)
@@ -184,12 +185,6 @@ def _read_answers(request: Request, file: str) -> list[str]:
     if not texts or len(texts) != len(items):
         raise InvalidInputError(f"{where}: 'answers' has to be the answer's text, or a list of such texts.")
     return texts
-
-
-def _verify(model: str | None) -> Artifact:
-    artifact = load_artifact(model, verify=True)
-    check_layout_version(artifact)
-    return artifact
 
 
 def _describe_training(artifact: Artifact) -> dict[str, Any]:

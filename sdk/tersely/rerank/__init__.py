@@ -11,9 +11,8 @@ compressor.compress(query, docs, max_docs=5)
 """
 
 from tersely.rerank.cross_encoder import CrossEncoder
-from tersely.rerank.decisions import DecisionEndpoint
-from tersely.rerank.endpoint import RerankEndpoint
 from tersely.rerank.relevance import Relevance
+from tersely.rerank.servers import DecisionEndpoint, RerankEndpoint
 from tersely.score.protocol import Reranker
 
 __all__ = ["CrossEncoder", "DecisionEndpoint", "Relevance", "RerankEndpoint", "Reranker"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tersely.errors import InvalidInputError
-from tersely.inputs import check_list, check_text, type_name
+from tersely.inputs import check_list, check_text
 from tersely.types import Document
 
 
@@ -12,13 +11,6 @@ def check_ranked(query: object, documents: object) -> list[Document]:
     text."""
     check_text(query, "The query", "Pass the question as text.")
     return check_list(documents, Document, "documents", "Pass a list of tersely.Document.")
-
-
-def check_model_name(model: object) -> str | None:
-    """Return `model`. Raises InvalidInputError unless it is text or None."""
-    if not isinstance(model, str | None):
-        raise InvalidInputError(f"model is {type_name(model)}. Pass a name, or None.")
-    return model
 
 
 def format_passage(document: Document) -> str:

@@ -100,6 +100,11 @@ def current_cancellation() -> Cancellation:
     return _current.get()
 
 
+def check_cancelled() -> None:
+    """Raise WorkCancelledError if the request that this thread works on was cancelled."""
+    _current.get().check()
+
+
 def current_time_limit() -> TimeLimit:
     """Return the time limit of the request that this thread works on."""
     return _current_limit.get()

@@ -16,8 +16,6 @@ from tersely.errors import ArtifactError
 from tersely.runtime.locks import ProcessLock
 from tersely.runtime.workers import allowed_threads
 
-_GPU = "CUDAExecutionProvider"
-
 _SLOW_FUSIONS = ["SkipLayerNormFusion"]
 """Rewritings of the graph that onnxruntime is not to make. On a CPU its kernel for a sum with a layer
 normalisation takes twice as long as its kernels for the two (training/LOG.md)."""
@@ -36,7 +34,6 @@ class EncoderSession:
     Attributes:
         inputs: names of the graph's inputs, in the graph's order.
         outputs: names of its outputs, in the graph's order.
-        on_gpu: whether onnxruntime-gpu is installed and found a device.
 
     Raises:
         ArtifactError: the file is missing or is not a graph that onnxruntime can run.
@@ -54,7 +51,6 @@ class EncoderSession:
         self._pid = os.getpid()
         self.inputs: tuple[str, ...] = tuple(node.name for node in self._session.get_inputs())
         self.outputs: tuple[str, ...] = tuple(node.name for node in self._session.get_outputs())
-        self.on_gpu: bool = _GPU in self._session.get_providers()
 
     def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
         """Run the graph.
@@ -121,11 +117,12 @@ def _open_session(path: Path, threads: int) -> Any:
     if sys.platform == "linux":
         # The arena would keep the peak memory of the largest batch. malloc returns memory.
         options.enable_cpu_mem_arena = False
-    offered: list[str] = ort.get_available_providers()
-    providers = [name for name in (_GPU, "CPUExecutionProvider") if name in offered]
     try:
         return ort.InferenceSession(
-            str(path), sess_options=options, providers=providers, disabled_optimizers=_SLOW_FUSIONS
+            str(path),
+            sess_options=options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=_SLOW_FUSIONS,
         )
     except Exception as error:  # onnxruntime's errors share no base class
         raise ArtifactError(

@@ -20,9 +20,6 @@ BATCH_TOKENS = 256
 """Largest number of tokens of one run, unless a single window is longer. Small batches keep every core busy,
 and int8 is more exact on them, because it scales its activations over the whole batch."""
 
-GPU_BATCH_TOKENS = 16_384
-"""The same on a GPU, where one large run beats many small ones."""
-
 LONG_WINDOW = 1024
 """A model with windows of so many tokens uses every core for each run. Others run one window per core."""
 
@@ -43,7 +40,6 @@ class Encoder:
     session: EncoderSession
     workers: Workers
     pad_id: int
-    batch_tokens: int = BATCH_TOKENS
 
     @classmethod
     def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Encoder:
@@ -51,11 +47,6 @@ class Encoder:
         count = allowed_threads(threads)
         long = layout.max_length >= LONG_WINDOW
         session = EncoderSession(artifact.model_path, count if long else 1)
-        if session.on_gpu:
-            # One run at a time; every core works on what the device does not take.
-            return cls(
-                EncoderSession(artifact.model_path, count), Workers(1), layout.pad_id, GPU_BATCH_TOKENS
-            )
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
     def encode(
@@ -89,7 +80,7 @@ class Encoder:
         order = sorted(range(len(windows)), key=lambda i: windows[i].input_ids)
         lengths = [len(windows[i].input_ids) for i in order]
         # The longest go first, so that no core ends with a long one while the others wait.
-        jobs = [[order[k] for k in rows] for rows in batches(lengths, self.batch_tokens)][::-1]
+        jobs = [[order[k] for k in rows] for rows in batches(lengths, BATCH_TOKENS)][::-1]
         if estimates is not None:
             jobs.sort(key=lambda rows: -max(estimates[i] for i in rows))
         by_window = {

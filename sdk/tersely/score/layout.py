@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
-from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.runtime.cancellation import check_cancelled, current_time_limit
 from tersely.score.protocol import ScoredInput
 from tersely.tokens import replace_surrogates
 
@@ -110,7 +110,7 @@ class Layout:
         TimeIsUpError."""
         ids: list[Ids] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
-            current_cancellation().check()
+            check_cancelled()
             current_time_limit().check()
             batch = [
                 t if t.isascii() else replace_surrogates(t) for t in texts[start : start + TEXTS_AT_ONCE]
@@ -167,7 +167,7 @@ class _Builder:
             start = 0
             while True:
                 room = self._room()
-                if len(sentence) - start > room and self._has_sentence():
+                if len(sentence) - start > room and self.current is not None and self.current.sentences:
                     self._new_window()
                     self._open_document(index, document.title)
                     continue
@@ -184,10 +184,6 @@ class _Builder:
         """Return the tokens left for one more sentence, after its marker and the final separator."""
         assert self.current is not None
         return self.config.max_length - len(self.current.input_ids) - 2
-
-    def _has_sentence(self) -> bool:
-        window = self.current
-        return window is not None and bool(window.sentences)
 
     def _new_window(self) -> None:
         self._close()
@@ -283,16 +279,13 @@ def tokenize_request(layout: Layout, query: str, documents: Sequence[ScoredInput
     """Return the ids of a request, prepared or from the tokenizer. Stops like `Layout.tokenize`."""
     texts = [query, *(d.title or "" for d in documents)]
     texts += [d.text[u.start : u.end] for d in documents for u in d.units]
-    known: list[Ids | None] = [None, *map(_find_title, documents)]
+    known: list[Ids | None] = [None]
+    known += [None if d.preparation is None else list(d.preparation.title_ids) for d in documents]
     known += [ids for d in documents for ids in _find_units(d)]
     missing = iter(layout.tokenize([text for text, ids in zip(texts, known, strict=True) if ids is None]))
     ids = [next(missing) if own is None else own for own in known]
     count = len(documents)
     return RequestIds(ids[0], ids[1 : count + 1], ids[count + 1 :])
-
-
-def _find_title(document: ScoredInput) -> Ids | None:
-    return None if document.preparation is None else list(document.preparation.title_ids)
 
 
 def _find_units(document: ScoredInput) -> list[Ids | None]:

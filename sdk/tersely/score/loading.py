@@ -55,35 +55,28 @@ def find_promises(scorer: Scorer, name: str, options: CompressionOptions) -> Pro
 
     Raises InvalidInputError if the scorer has no calibration for an option, or too small a one.
     """
-    return Promises(
-        _find_recall_threshold(scorer, name, options.recall), _find_abstention(scorer, name, options.abstain)
-    )
-
-
-def _find_recall_threshold(scorer: Scorer, name: str, recall: float | None) -> float | None:
-    if recall is None:
-        return None
-    calibration: Calibration | None = getattr(scorer, "calibration", None)
-    if calibration is None:
-        raise InvalidInputError(
-            f"{name} has no calibration, which recall needs. Make one with `tersely calibrate`, or pass "
-            "budget or rate."
-        )
-    try:
-        return calibration.threshold(recall)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"recall is {recall}, but {error}. Lower it, or calibrate on more questions."
-        ) from error
-
-
-def _find_abstention(scorer: Scorer, name: str, abstain: float | None) -> Abstention | None:
-    if abstain is None:
-        return None
-    answerability: Answerability | None = getattr(scorer, "answerability", None)
-    if answerability is None:
-        raise InvalidInputError(f"{name} cannot tell whether documents answer a question. Leave abstain out.")
-    try:
-        return answerability.make_abstention(abstain)
-    except ValueError as error:
-        raise InvalidInputError(f"abstain is {abstain}, but {error}. Lower it.") from error
+    threshold = abstention = None
+    if options.recall is not None:
+        calibration: Calibration | None = getattr(scorer, "calibration", None)
+        if calibration is None:
+            raise InvalidInputError(
+                f"{name} has no calibration, which recall needs. Make one with `tersely calibrate`, or pass "
+                "budget or rate."
+            )
+        try:
+            threshold = calibration.threshold(options.recall)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"recall is {options.recall}, but {error}. Lower it, or calibrate on more questions."
+            ) from error
+    if options.abstain is not None:
+        answerability: Answerability | None = getattr(scorer, "answerability", None)
+        if answerability is None:
+            raise InvalidInputError(
+                f"{name} cannot tell whether documents answer a question. Leave abstain out."
+            )
+        try:
+            abstention = answerability.make_abstention(options.abstain)
+        except ValueError as error:
+            raise InvalidInputError(f"abstain is {options.abstain}, but {error}. Lower it.") from error
+    return Promises(threshold, abstention)

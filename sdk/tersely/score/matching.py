@@ -17,28 +17,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-DENSE = 2**22
-"""Largest number of entries of a matrix of texts and terms: 4 MB, and 32 MB while it is multiplied."""
-
 FEW_PHRASES = 32
 """Up to so many phrases, looking for one after the other is faster than a `PhraseFinder`."""
 
 
 class Presence:
-    """Pairs of texts (rows) and the terms (columns) in them: RAM is linear in the tokens of the texts.
-
-    Up to DENSE entries a sum is the product of a matrix and a vector, above them a sum over the pairs. The
-    two differ in the last bits.
-    """
+    """Pairs of texts (rows) and the terms (columns) in them: RAM is linear in the tokens of the texts."""
 
     def __init__(self, rows: Integers, columns: Integers, shape: tuple[int, int]) -> None:
         keys = np.unique(rows * shape[1] + columns)
         self.rows, self.columns = np.divmod(keys, max(1, shape[1]))
         self.shape = shape
-
-    @property
-    def _is_small(self) -> bool:
-        return self.shape[0] * self.shape[1] <= DENSE
 
     def dense(self) -> NDArray[np.bool_]:
         """Return the pairs as a matrix, shape (rows, terms)."""
@@ -48,14 +37,10 @@ class Presence:
 
     def weigh(self, weights: Floats) -> Floats:
         """Return the weight of the terms that each row contains, shape (rows,). `weights`: shape (terms,)."""
-        if self._is_small:
-            return self.dense() @ weights
         return self._sum(weights[self.columns])
 
     def weigh_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
         """Return the same if row i also contains the terms that `other` has in its row `row[i]`."""
-        if self._is_small and other._is_small:
-            return (self.dense() | other.dense()[row]) @ weights
         in_other = np.isin(
             row[self.rows] * self.shape[1] + self.columns, other.rows * self.shape[1] + other.columns
         )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +38,7 @@ logger = logging.getLogger("tersely")
 
 
 class _ScoringError(Exception):
-    """The model gave no scores; the message says why."""
+    """The model or the reranker gave no scores; the message says why."""
 
 
 def score(
@@ -98,23 +99,13 @@ def score_by_model(
     # Only these options use the order of the reranker. Without them it would only cost time.
     if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
         try:
-            relevance = _rerank(reranker, query, split)
-        except TimeIsUpError:
-            raise
-        except BaseException as error:
-            if not _is_failure(error):
-                raise
-            problem = f"the reranker failed, so the model's own relevance counts: {_describe(error)}"
-            logger.warning(problem)
-            warnings = (problem,)
-    try:
+            with _name_failure("the reranker failed, so the model's own relevance counts"):
+                relevance = _rerank(reranker, query, split)
+        except _ScoringError as error:
+            logger.warning(error)
+            warnings = (str(error),)
+    with _name_failure("the model failed"):
         return _run_model(scorer, relevance, query, split, options), warnings
-    except TimeIsUpError:
-        raise
-    except BaseException as error:
-        if not _is_failure(error):
-            raise
-        raise _ScoringError(f"the model failed: {_describe(error)}") from error
 
 
 def score_by_matches(query: str, split: Split) -> Scores:
@@ -156,14 +147,21 @@ def _rate_documents(scores: Floats, split: Split) -> Scores:
     return Scores(scores, scores, relevance, read, ~read)
 
 
-def _is_failure(error: BaseException) -> bool:
-    """Return whether the error is a failure of the model or the reranker. Any other error stops the call."""
-    # A panic in Rust is not an `Exception`.
-    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+@contextmanager
+def _name_failure(problem: str) -> Generator[None]:
+    """Turn any error of the model or the reranker inside the block into a `_ScoringError`.
 
-
-def _describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    An error that stops the call, and `TimeIsUpError`, stay as they are.
+    """
+    try:
+        yield
+    except TimeIsUpError:
+        raise
+    except BaseException as error:
+        # A panic in Rust is not an `Exception`.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise _ScoringError(f"{problem}: {type(error).__name__}: {error}") from error
 
 
 def _run_model(

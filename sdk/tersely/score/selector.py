@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tersely.errors import ArtifactError
 from tersely.prepared import Preparation, digest
 from tersely.runtime.artifacts import Artifact
-from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.runtime.cancellation import check_cancelled, current_time_limit
 from tersely.score.answerable import Answerability, read_answerability
 from tersely.score.calibration import Calibration, read_calibration
 from tersely.score.echo import HELD_BACK, find_held_back, find_held_back_by_words
@@ -155,10 +155,11 @@ class Selector:
         weight = weigh_characters(query, self.layout.tokenizer)
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
-        current_cancellation().check()
+        check_cancelled()
         current_time_limit().check()
         titles = [d.title or "" for d in documents]
-        texts, document = _flatten(documents)
+        texts = [d.text[u.start : u.end] for d in documents for u in d.units]
+        document = np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
         logits = gram_logits(query, titles, texts, document, self.threshold)
         if weight == 1.0:
             offsets = np.cumsum([0, *(len(d.units) for d in documents)])
@@ -281,12 +282,6 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
         f"{artifact.path} needs the decision rule {decision!r}, which this version of tersely does not know. "
         "Upgrade tersely."
     )
-
-
-def _flatten(documents: Sequence[ScoredInput]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the text of every unit, and the number of its document."""
-    texts = [d.text[u.start : u.end] for d in documents for u in d.units]
-    return texts, np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
 
 
 def _split(

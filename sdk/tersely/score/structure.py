@@ -9,8 +9,8 @@ them. The model reads only the best parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +20,7 @@ from tersely.score.dates import take_dates
 from tersely.score.protocol import Scores
 from tersely.score.words import QUESTION_WORDS
 from tersely.split.documents import Split
-from tersely.units import Link
+from tersely.units import Unit
 
 Floats = NDArray[np.float64]
 
@@ -65,34 +65,20 @@ _ASKS_FOR_FAILURES = re.compile(
 )
 _FAILURE, _UNASKED_FAILURE = 0.85, 0.3
 """Scores of a rare error: the first if the question asks about failures, else the second."""
-_NO_LINK = Link(None, 0, (), is_frame=False)
 _NEAR = (0.5, 0.25)
 """Shares of its score that an event gives to the events one and two places away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A unit of structure, or a head of one."""
-
-    position: int
-    """Position among all units of the request."""
-    doc: int
-    start: int
-    end: int
-    link: Link
-    is_member: bool = True
-    """Whether it belongs to a series or is markup. Any other is only a head, which is scored as prose."""
+Parts = Mapping[int, Unit]
+"""Members of structure and their heads by their position among all units of the request, ascending. A head
+that is not a member itself is scored as prose."""
 
 
-def list_parts(split: Split) -> list[Part]:
-    """Return the parts of structure among all units, and their heads, by document and place."""
+def find_parts(split: Split) -> Parts:
+    """Return the parts of structure among all units."""
     members = {at for at, unit in enumerate(split.units) if unit.is_member}
-    heads = {need for at in members for need in split.units[at].needs} - members
-    return [
-        Part(at, unit.doc, unit.start, unit.end, unit.link or _NO_LINK, at in members)
-        for at in sorted(members | heads)
-        for unit in (split.units[at],)
-    ]
+    heads = {need for at in members for need in split.units[at].needs}
+    return {at: split.units[at] for at in sorted(members | heads)}
 
 
 class Structure:
@@ -105,15 +91,15 @@ class Structure:
     """
 
     def __init__(self, query: str, split: Split) -> None:
-        parts = list_parts(split)
-        own = np.array([part.is_member for part in parts], dtype=np.bool_)
+        parts = find_parts(split)
+        own = np.array([part.is_member for part in parts.values()], dtype=np.bool_)
         matches = match(query, [document.text for document in split.documents], parts)
         self.matches = matches[own]
-        self.positions = np.array([part.position for part in parts if part.is_member], dtype=np.int64)
-        self._documents = np.array([part.doc for part in parts if part.is_member], dtype=np.int64)
+        self.positions = np.array([*parts], dtype=np.int64)[own]
+        self._documents = np.array([part.doc for part in parts.values()], dtype=np.int64)[own]
         self.is_read = np.ones(len(split.units), dtype=np.bool_)
         if len(self.positions):
-            self.is_read[self.positions] = choose_to_read(parts, matches)[own]
+            self.is_read[self.positions] = choose_to_read([*parts.values()], matches)[own]
 
     def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
         """Combine the model's scores with the exact matches of the parts. Exact matches count more.
@@ -138,11 +124,12 @@ class Structure:
 
 def rate_failures(split: Split) -> Floats:
     """Return how much each unit looks like a rare error or is beside one, in [0, 1], shape (units,)."""
-    parts = list_parts(split)
+    parts = find_parts(split)
     out = np.zeros(len(split.units))
     if parts:
-        severe = rate_severity([document.text for document in split.documents], parts)
-        out[[part.position for part in parts]] = _follow_time(severe, parts)
+        units = [*parts.values()]
+        severe = rate_severity([document.text for document in split.documents], units)
+        out[[*parts]] = _follow_time(severe, units)
     return out
 
 
@@ -172,29 +159,31 @@ def contains_term(term: str, text: str) -> bool:
     return _compile(term).search(text) is not None
 
 
-def match(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+def match(query: str, texts: Sequence[str], parts: Parts) -> Floats:
     """Return how well each part matches the question, in [0, 1], shape (parts,).
 
-    `texts` are those of the documents. `parts` are sorted by document and place.
+    `texts` are those of the documents.
     """
     if not parts:
         return np.zeros(0)
     words = _match_words(query, texts, parts)
-    severe = rate_severity(texts, parts)
+    units = [*parts.values()]
+    severe = rate_severity(texts, units)
     weight = _FAILURE if _ASKS_FOR_FAILURES.search(query) else _UNASKED_FAILURE
     scores = 1.0 - (1.0 - words) * (1.0 - weight * severe)
-    scores[[part.link.is_markup or not part.is_member for part in parts]] = 0.0
-    return _follow_time(scores, parts)
+    scores[[unit.is_markup or not unit.is_member for unit in units]] = 0.0
+    return _follow_time(scores, units)
 
 
-def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+def _match_words(query: str, texts: Sequence[str], parts: Parts) -> Floats:
     """Return the share of the question's words that each part contains, as a score."""
     rest, dates = take_dates(query)
     patterns = [*map(_compile, find_terms(rest)), *dates]
     if not patterns:
         return np.zeros(len(parts))
-    held = _find(patterns, texts, parts)
-    inside = _is_content(parts)
+    units = [*parts.values()]
+    held = _find(patterns, texts, units)
+    inside = _is_content(units)
     above = _find_above(held, parts)
     either = np.maximum(held, above)
     frequency = either[inside].sum(axis=0)
@@ -212,12 +201,12 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
     return scores
 
 
-def _is_content(parts: Sequence[Part]) -> NDArray[np.bool_]:
+def _is_content(parts: Sequence[Unit]) -> NDArray[np.bool_]:
     """Return which parts are members that say something by themselves, shape (parts,)."""
-    return np.array([part.is_member and part.link.is_content for part in parts], dtype=np.bool_)
+    return np.array([part.is_member and part.is_content for part in parts], dtype=np.bool_)
 
 
-def rate_severity(texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+def rate_severity(texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
     """Return how much each part looks like a rare error, in [0, 1], shape (parts,).
 
     The more parts are errors, the less each error counts.
@@ -241,18 +230,16 @@ def rate_severity(texts: Sequence[str], parts: Sequence[Part]) -> Floats:
     return severe
 
 
-def _follow_time(scores: Floats, parts: Sequence[Part]) -> Floats:
+def _follow_time(scores: Floats, parts: Sequence[Unit]) -> Floats:
     """Lower the scores of events that repeat others, and raise those beside an event with a high score."""
-    flows = [part.link.series is not None and part.link.series.flows for part in parts]
+    flows = [part.series is not None and part.series.flows for part in parts]
     if not any(flows):
         return scores
     out = scores.copy()
     alike: dict[tuple[object, str | None, float], list[int]] = {}
     for row, (part, does) in enumerate(zip(parts, flows, strict=True)):
-        if does:
-            alike.setdefault((part.link.series, part.link.shape, round(float(scores[row]), 2)), []).append(
-                row
-            )
+        if does and part.link is not None:
+            alike.setdefault((part.series, part.link.shape, round(float(scores[row]), 2)), []).append(row)
     for rows in alike.values():
         # The first and the last of equal events show how long they went on, so both keep their scores.
         for rank, row in enumerate([rows[0], *rows[:0:-1]]):
@@ -261,12 +248,12 @@ def _follow_time(scores: Floats, parts: Sequence[Part]) -> Floats:
     for distance, share in enumerate(_NEAR, 1):
         for row in np.flatnonzero(out > 0.3).tolist():
             for other in (row - distance, row + distance):
-                if 0 <= other < len(parts) and parts[other].link.series is parts[row].link.series:
+                if 0 <= other < len(parts) and parts[other].series is parts[row].series:
                     near[other] = max(near[other], share * out[row])
     return np.where(flows, np.maximum(out, near), out)
 
 
-def _by_document(texts: Sequence[str], parts: Sequence[Part]) -> Iterator[tuple[slice, str]]:
+def _by_document(texts: Sequence[str], parts: Sequence[Unit]) -> Iterator[tuple[slice, str]]:
     """Yield the rows of the parts of each document, and its text."""
     start = 0
     for stop in range(1, len(parts) + 1):
@@ -275,7 +262,7 @@ def _by_document(texts: Sequence[str], parts: Sequence[Part]) -> Iterator[tuple[
             start = stop
 
 
-def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
+def choose_to_read(parts: Sequence[Unit], scores: Floats) -> NDArray[np.bool_]:
     """Return which parts the model should read: the best. Among equals, take parts that are spread evenly."""
     lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
     inside = _is_content(parts)
@@ -296,7 +283,7 @@ def _spread(count: int) -> Floats:
     return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
 
 
-def _find(patterns: Sequence[re.Pattern[str]], texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+def _find(patterns: Sequence[re.Pattern[str]], texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
     """Return 1.0 for each part in which a pattern begins, shape (parts, patterns)."""
     held = np.zeros((len(parts), len(patterns)))
     starts = np.array([part.start for part in parts])
@@ -327,18 +314,17 @@ def _compile(term: str) -> re.Pattern[str]:
     return re.compile(whole if term[0].isdigit() else rf"(?<![^\W_]){escaped}")
 
 
-def _find_above(held: Floats, parts: Sequence[Part]) -> Floats:
+def _find_above(held: Floats, parts: Parts) -> Floats:
     """Return the terms in the parts that each part needs, shape (parts, terms)."""
-    row = {part.position: number for number, part in enumerate(parts)}
+    row = {position: number for number, position in enumerate(parts)}
     above = np.zeros_like(held)
     known: dict[tuple[int, ...], Floats] = {}
-    for number, part in enumerate(parts):
-        if not (part.is_member and part.link.needs):
+    for number, part in enumerate(parts.values()):
+        if not (part.is_member and part.needs):
             continue
-        key = part.link.needs
-        if key not in known:
-            known[key] = held[[row[need] for need in part.link.needs]].max(axis=0)
-        above[number] = known[key]
+        if part.needs not in known:
+            known[part.needs] = held[[row[need] for need in part.needs]].max(axis=0)
+        above[number] = known[part.needs]
     return above
 
 

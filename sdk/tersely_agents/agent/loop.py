@@ -15,7 +15,7 @@ from typing import Literal, cast
 
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_compressor, check_count, check_members, check_query, is_list_of, type_name
+from tersely.inputs import check_compressor, check_count, check_list, check_members, check_query, type_name
 from tersely.runtime.paths import check_path
 from tersely_agents.agent.episode import EpisodeState, Request, Setup, Strategy
 from tersely_agents.agent.recon import ReconStrategy
@@ -106,8 +106,7 @@ class Agent:
         check_members(model, ("complete", "name"), "The model", "Pass a model of tersely_agents.chat.")
         if compressor is not None:
             check_compressor(compressor)
-        if not is_list_of(tools, Tool):
-            raise InvalidInputError("The tools are not all tools. Pass a list of tersely_agents.agent.Tool.")
+        tools = check_list(tools, Tool, "tools", "Pass a list of tersely_agents.agent.Tool.")
         self._tools = [*tools, finish_tool(needs_explanation=strategy == "summary")]
         tool_names = [tool.name for tool in self._tools]
         if len(set(tool_names)) < len(tool_names):
@@ -117,24 +116,21 @@ class Agent:
             raise InvalidInputError(f"The trace file {self._trace_file} is a folder. Name a file in it.")
         if max_turns is None:
             max_turns = RECON_TURNS if strategy == "recon" else MAX_TURNS
-        self._max_turns = check_count(max_turns, "max_turns", "turns")
-        self._result_tokens = check_count(result_tokens, "result_tokens", "tokens")
         self._experience = experience
         self._redact_secrets = redact_secrets
         self.model = model
         self.strict = strict
         self.compressor = Compressor() if compressor is None else compressor
         self._strategy = STRATEGIES[strategy]
-        limit = getattr(model, "max_tokens", None)
         self._setup = Setup(
             self.compressor,
             model.name,
-            self._result_tokens,
-            memory,
-            strict,
-            constrained,
-            self._max_turns,
-            limit,
+            result_tokens=check_count(result_tokens, "result_tokens", "tokens"),
+            memory=memory,
+            strict=strict,
+            constrained=constrained,
+            max_turns=check_count(max_turns, "max_turns", "turns"),
+            max_tokens=getattr(model, "max_tokens", None),
         )
 
     def run(self, question: str) -> EpisodeState:
@@ -179,8 +175,9 @@ class Agent:
 
     def _settle(self, state: EpisodeState, rows_written: int) -> EpisodeState:
         """Set the outcome of a state that cannot go on, and write its new turns to the trace file."""
-        if state.outcome is None and state.turns >= self._max_turns:
-            state = state.end(f"there is no answer after {self._max_turns} turns", "turns")
+        most = self._setup.max_turns
+        if state.outcome is None and state.turns >= most:
+            state = state.end(f"there is no answer after {most} turns", "turns")
         if state.outcome is None:
             state = state.strategy.settle(state)
         new = state.trace[rows_written:]
@@ -190,7 +187,7 @@ class Agent:
 
     def _tools_for(self, state: EpisodeState, recalled: list[str]) -> list[Tool]:
         """Return the tools of a turn, the same in every turn. Ids of recalled lessons go to `recalled`."""
-        part = _TOKEN_CHARACTERS * self._result_tokens
+        part = _TOKEN_CHARACTERS * self._setup.result_tokens
         tools = [
             *self._tools[:-1],
             original_tool(lambda key: state.strategy.original(state, key), part),

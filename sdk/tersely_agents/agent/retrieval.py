@@ -11,7 +11,7 @@ import numpy as np
 
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_compressor, check_count, check_members, is_list_of
+from tersely.inputs import check_compressor, check_count, check_list, check_members
 from tersely.runtime.paths import check_path
 from tersely.score.bm25 import BM25
 from tersely.split.sentences import split_units
@@ -60,8 +60,7 @@ class DocumentIndex:
     def __init__(self, documents: Mapping[str, Document]) -> None:
         remedy = "Pass {id: Document(text)}."
         check_members(documents, ("items", "values"), "The collection of documents", remedy)
-        if not is_list_of(list(documents.values()), Document):
-            raise InvalidInputError(f"The documents are not all Documents. {remedy}")
+        check_list(documents.values(), Document, "The collection of documents", remedy)
         if not documents:
             raise InvalidInputError("There is no document to search.")
         self._documents = dict(documents)

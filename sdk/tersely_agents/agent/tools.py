@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count, check_members, is_list_of, type_name
+from tersely.inputs import check_count, check_list, check_members, type_name
 from tersely_agents.agent.retrieval import Hit, Reading, Retriever, check_retriever, read_passages
 from tersely_agents.chat import ToolCall
 from tersely_agents.experience import ExperienceBank, format_experiences
@@ -60,10 +60,10 @@ class Tool:
         check_members(self.parameters, ("items", "keys"), f"parameters {where}", "Pass a mapping of texts.")
         if not callable(self.run):
             raise InvalidInputError(f"run {where} is {type_name(self.run)}. Pass a function.")
-        if not is_list_of(self.required, str) or any(n not in self.parameters for n in self.required):
-            raise InvalidInputError(
-                f"required {where} is {self.required!r}. Pass a tuple of names of parameters."
-            )
+        remedy = "Pass a tuple of names of parameters."
+        names: list[str] = check_list(self.required, str, f"required {where}", remedy)
+        if any(name not in self.parameters for name in names):
+            raise InvalidInputError(f"required {where} is {self.required!r}. {remedy}")
 
     def check(self, arguments: Mapping[str, str]) -> None:
         """Raise ToolError for a parameter that is unknown or missing."""

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tersely.errors import InvalidInputError
-from tersely_agents.jsonl import read_numbered_lines
 from tersely_agents.redaction import redact_all
+
+_TABLE_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +56,18 @@ def read_turns(path: Path) -> list[TurnTrace]:
     """Read the turns in a file. Raises InvalidInputError with the number of a line that is not a turn."""
     known = {f.name for f in fields(TurnTrace)}
     turns: list[TurnTrace] = []
-    for number, line in read_numbered_lines(path):
+    # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         try:
-            values = json.loads(line)
-            turns.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))
+            if line.strip():
+                values = json.loads(line)
+                turns.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))
         except (ValueError, TypeError, AttributeError) as error:
             raise InvalidInputError(f"{path}, line {number} is no turn of an agent: {error}.") from error
     return turns
 
 
-def format_table(turns: Sequence[TurnTrace], width: int = 100) -> str:
+def format_table(turns: Sequence[TurnTrace]) -> str:
     """Return the turns as a table, task after task, with totals."""
     lines = [f"{'turn':>4} {'in':>7} {'out':>6} {'s':>6} {'level':>5} {'Q':>5}  action"]
     for number, turn in enumerate(turns):
@@ -76,7 +79,7 @@ def format_table(turns: Sequence[TurnTrace], width: int = 100) -> str:
         notes = "; ".join(filter(None, ("retried" if turn.retried else None, turn.fallback, turn.error)))
         action = f"{turn.tool or '-'}({', '.join(map(str, turn.arguments.values()))})"
         action = " ".join(f"{action} [{notes}]".split()) if notes else " ".join(action.split())
-        room = max(20, width - len(row))
+        room = max(20, _TABLE_WIDTH - len(row))
         lines.append(row + (action if len(action) <= room else action[: room - 1] + "…"))
     scores = [turn.quality for turn in turns if turn.quality is not None]
     mean = f"{sum(scores) / len(scores):.2f}" if scores else ""

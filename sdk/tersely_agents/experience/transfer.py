@@ -13,7 +13,6 @@ from tersely.runtime.paths import check_path
 from tersely_agents.database import open_damaged, scan
 from tersely_agents.experience.storage import ENTRY, parse_entry
 from tersely_agents.experience.types import TEXTS, DamagedError, Experience, ExperienceError
-from tersely_agents.jsonl import read_numbered_lines
 from tersely_agents.redaction import redact
 
 
@@ -31,9 +30,11 @@ def read_jsonl(path: str | Path) -> list[Experience]:
     """Read a file of `write_jsonl`. Raises InvalidInputError that names a line without an experience."""
     path = check_path(path, "The file")
     experiences: list[Experience] = []
-    for number, line in read_numbered_lines(path):
+    # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         try:
-            experiences.append(Experience.from_dict(json.loads(line)))
+            if line.strip():
+                experiences.append(Experience.from_dict(json.loads(line)))
         except (ValueError, AttributeError) as error:
             raise InvalidInputError(f"{path}, line {number}: {error}") from error
     return experiences

@@ -75,21 +75,17 @@ def check_embedder(embedder: Embedder) -> Embedder:
 def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Return the vectors of texts. Raises ExperienceError, which names the embedder, if it gives anything
     else."""
-    given: object = embedder.embed(texts)
+    given, shape = embedder.embed(texts), (len(texts), embedder.dimension)
     try:
-        vectors = np.asarray(given)
-    except ValueError as error:
-        raise _refuse(embedder, "rows of different lengths") from error
-    if vectors.shape != (len(texts), embedder.dimension):
-        raise _refuse(embedder, f"the shape {vectors.shape}, not {(len(texts), embedder.dimension)}")
-    if not np.issubdtype(vectors.dtype, np.floating):
-        raise _refuse(embedder, f"numbers of the type {vectors.dtype}, not floats")
-    if not np.isfinite(vectors).all():
-        raise _refuse(embedder, "numbers that are not finite")
-    vectors = vectors.astype(np.float32)
+        vectors = np.asarray(given, np.float32)
+    except (TypeError, ValueError) as error:
+        raise _refuse(embedder, f"no rows of numbers: {error}") from error
+    if vectors.shape != shape:
+        raise _refuse(embedder, f"the shape {vectors.shape}, not {shape}")
     lengths = np.linalg.norm(vectors, axis=1)
-    if (np.abs(lengths - 1) > _LENGTH_TOLERANCE).any():
-        raise _refuse(embedder, f"a vector of length {lengths[np.argmax(np.abs(lengths - 1))]:.3g}, not 1")
+    is_wrong = ~(np.abs(lengths - 1) <= _LENGTH_TOLERANCE)  # nan too
+    if is_wrong.any():
+        raise _refuse(embedder, f"a vector of length {lengths[is_wrong][0]:.3g}, not 1")
     return vectors
 
 

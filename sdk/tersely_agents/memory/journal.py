@@ -6,20 +6,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
-from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
-from tersely.inputs import check_compressor, check_members, check_text, is_list_of, show_value, type_name
+from tersely.inputs import check_list, check_text, show_value
 from tersely.messages import Json, check_message, get_text, measure_tokens
 from tersely.score.bm25 import BM25
-from tersely.tokens import ApproximateCounter
 from tersely.types import Compression
 from tersely_agents.chat.protocol import Message, remove_thoughts
 from tersely_agents.memory.recall import Turn, list_documents
 from tersely_agents.memory.reset import OPENED_SHARE, Resetter
 from tersely_agents.memory.settings import MemorySettings
-from tersely_agents.memory.shortening import ContextMessage, Originals, Shortener, find_references, recognise
+from tersely_agents.memory.shortening import ContextMessage, Originals, find_references, recognise
 from tersely_agents.memory.store import EventStore, StoreError, original_id
 from tersely_agents.memory.transcript import (
     KINDS,
@@ -49,8 +47,8 @@ class Journal:
     """
 
     resetter: Resetter
-    store: EventStore | None = None
-    session: str = "default"
+    store: EventStore | None
+    session: str
 
     @property
     def settings(self) -> MemorySettings:
@@ -66,9 +64,10 @@ class Journal:
         system messages and pins that leave no room; StoreError for a session that cannot be read.
         """
         events = self.store.events(self.session) if self.store is not None else []
-        if first is not None and not is_list_of(first, object):
-            raise InvalidInputError(f"The first prompt is {type_name(first)}. Pass a list of messages.")
-        given = None if first is None else [check_message(m) for m in first]
+        given = None
+        if first is not None:
+            messages: list[object] = check_list(first, object, "The first prompt", "Pass a list of messages.")
+            given = [check_message(message) for message in messages]
         if events:
             transcript = self._replay(events)
             self._check_opened(transcript, given, events[0])
@@ -127,8 +126,6 @@ class Journal:
 
     def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
         """End a transcript. One that has gone beyond `max_steps` stays overlong."""
-        if ending not in get_args(Ending):
-            raise InvalidInputError(f"ending is {show_value(ending)}. Pass 'finished' or 'overlong'.")
         most = self.settings.max_steps
         if most is not None and transcript.steps > most:
             return transcript
@@ -229,24 +226,6 @@ class Journal:
                 f"The session {self.session!r} began with another first prompt. Use another session, or "
                 "leave `first` out to go on with it."
             )
-
-
-def make_journal(
-    settings: MemorySettings,
-    compressor: Compressor | None = None,
-    store: EventStore | None = None,
-    session: str = "default",
-) -> Journal:
-    """Make a journal that shortens and counts with `compressor`. None loads the bundled model when it is
-    needed, and counts with the bundled estimate."""
-    if compressor is not None:
-        check_compressor(compressor)
-    if store is not None:
-        remedy = "Pass a store, such as MemoryStore(path)."
-        check_members(store, ("events", "append", "original"), "The store", remedy)
-    check_text(session, "The session", "Pass its name as text.")
-    count = ApproximateCounter().count if compressor is None else compressor.count_tokens
-    return Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
 
 
 def _checksum(messages: Sequence[Json]) -> str:

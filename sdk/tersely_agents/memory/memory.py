@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tersely.compressor import Compressor
-from tersely.inputs import check_list, check_members, check_text
+from tersely.inputs import check_compressor, check_list, check_members, check_text
 from tersely.messages import Json
 from tersely.runtime.locks import Lock
+from tersely.tokens import ApproximateCounter
 from tersely.types import Compression
 from tersely_agents.chat.protocol import (
     ChatError,
@@ -27,10 +28,14 @@ from tersely_agents.chat.protocol import (
     acomplete_safely,
     complete_safely,
 )
-from tersely_agents.memory.journal import Journal, make_journal
+from tersely_agents.memory.journal import Journal
+from tersely_agents.memory.reset import Resetter
 from tersely_agents.memory.settings import MemorySettings
+from tersely_agents.memory.shortening import Shortener
 from tersely_agents.memory.store import EventStore
-from tersely_agents.memory.transcript import Ending, Transcript
+from tersely_agents.memory.transcript import Transcript
+
+_INTERRUPTED = "[no result: the call was interrupted]"
 
 
 class AgentMemory:
@@ -79,8 +84,15 @@ class AgentMemory:
         store: EventStore | None = None,
         session: str = "default",
     ) -> None:
+        if compressor is not None:
+            check_compressor(compressor)
+        if store is not None:
+            remedy = "Pass a store, such as MemoryStore(path)."
+            check_members(store, ("events", "append", "original"), "The store", remedy)
+        check_text(session, "The session", "Pass its name as text.")
         settings = MemorySettings(limit, max_summaries, max_steps, summary_tokens, compress_over, replay)
-        self.journal: Journal = make_journal(settings, compressor, store, session)
+        count = ApproximateCounter().count if compressor is None else compressor.count_tokens
+        self.journal = Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
         """The limits and the store, for callers that keep transcripts themselves."""
         self._lock = Lock()
         self._transcript = self.journal.open(first)
@@ -101,15 +113,11 @@ class AgentMemory:
             for message in messages:
                 self._transcript = self.journal.append(self._transcript, message)
 
-    def interrupt(self, note: str = "[no result: the call was interrupted]") -> None:
-        """Answer every call that is still unanswered with `note`, after a crash for example.
-
-        Raises InvalidInputError for a note that is not text.
-        """
-        check_text(note, "The note")
+    def interrupt(self) -> None:
+        """Answer every call that is still unanswered with a note, after a crash for example."""
         with self._lock:
             for call in self._transcript.unanswered:
-                self.append({"role": "tool", "tool_call_id": call, "content": note})
+                self.append({"role": "tool", "tool_call_id": call, "content": _INTERRUPTED})
 
     def pin(self, key: str, text: str | None) -> None:
         """Keep `text` through every reset, word for word: a constraint, a plan, a to-do list. The same key
@@ -121,10 +129,10 @@ class AgentMemory:
         with self._lock:
             self._transcript = self.journal.pin(self._transcript, key, text)
 
-    def finish(self, ending: Ending = "finished") -> None:
+    def finish(self) -> None:
         """Mark the task as done. A task that has gone beyond `max_steps` stays overlong."""
         with self._lock:
-            self._transcript = self.journal.finish(self._transcript, ending)
+            self._transcript = self.journal.finish(self._transcript)
 
     def recall(self, query: str, *, budget: int | None = None) -> Compression:
         """Return the sentences that answer `query`, from all that left the context or was replaced.

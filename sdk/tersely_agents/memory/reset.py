@@ -87,7 +87,7 @@ class Resetter:
 
     def takes_out(self, transcript: Transcript) -> bool:
         """Return whether a reset would remove something from the context, so that notes are needed."""
-        if _has_notes(transcript):
+        if transcript.resets and get_text(transcript.segment.base[-1]).startswith(("<notes>", LEFT_OUT)):
             return True
         if any(m["role"] in ("assistant", "tool") for m in transcript.segment.written):
             return True
@@ -308,10 +308,6 @@ class Resetter:
         """Count the tokens of the system messages, of the pins, and of the words around notes."""
         system = [m for m in messages if m["role"] != "user"]
         return measure_tokens([*system, wrap_notes("", pins, "", is_taken_out=True)], self.count)
-
-
-def _has_notes(transcript: Transcript) -> bool:
-    return bool(transcript.resets) and get_text(transcript.segment.base[-1]).startswith(("<notes>", LEFT_OUT))
 
 
 def _split_steps(messages: Sequence[Json]) -> list[list[Json]]:

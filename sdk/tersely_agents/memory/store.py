@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from tersely.errors import InvalidInputError, TerselyError
-from tersely.inputs import check_flag, check_list, check_text, is_list_of, show_value
+from tersely.inputs import check_flag, check_list, check_text, show_value
 from tersely.messages import Json
 from tersely.runtime.paths import check_path
 from tersely_agents.database import TIMEOUT_S, Database
@@ -241,8 +241,8 @@ def _check_place(number: object) -> None:
 
 def _check_originals(originals: object) -> list[tuple[str, str]]:
     remedy = "Pass a list of pairs: id and text."
-    pairs: list[tuple[str, ...]] = check_list(originals, tuple, "originals", remedy)
-    if not all(len(pair) == 2 and is_list_of(pair, str) for pair in pairs):
+    pairs: list[tuple[object, ...]] = check_list(originals, tuple, "originals", remedy)
+    if not all(len(pair) == 2 and all(isinstance(text, str) for text in pair) for pair in pairs):
         raise InvalidInputError(f"originals has what is no pair of texts. {remedy}")
     return cast("list[tuple[str, str]]", pairs)
 
