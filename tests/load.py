@@ -1,10 +1,8 @@
-"""Measure the proxy, the server and the hook under load, on this machine alone.
+"""Measure the proxy and the server under load, on this machine alone.
 
     python -m tests.load clients    64 clients at once, each with a tool result of 15 KB
     python -m tests.load growth     20,000 requests to each of proxy and server: does the memory grow?
     python -m tests.load large      20 MB in one request
-    python -m tests.load stop       SIGTERM while requests are worked on
-    python -m tests.load hook       calls of the hook with 20 KB
 
 Every line of the output has the load average of the machine, because other programs slow all of this down.
 """
@@ -16,11 +14,9 @@ import asyncio
 import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,7 +31,6 @@ from starlette.routing import Route
 
 from tersely import Compressor
 from tersely.adapters import ToolLimits
-from tersely_hook import client as hook_client
 from tersely_proxy import ProxySettings, build_app
 from tersely_server import build_app as build_server
 from tests.sdk.fakes import FakeScorer
@@ -100,13 +95,6 @@ def read_ram(pid: int) -> float:
     """Return the resident memory of a process in MB."""
     fields = Path(f"/proc/{pid}/statm").read_text().split()
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def read_cpu(pid: int) -> float:
-    """Return the seconds that a process and all children of this one have worked."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    own = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") + own.ru_utime + own.ru_stime
 
 
 def measure_clients(count: int) -> None:
@@ -216,77 +204,10 @@ def measure_large(megabytes: int) -> None:
         )
 
 
-def measure_stop(count: int) -> None:
-    """Stop the proxy at random moments of a request of 2 MB."""
-    body, times = make_body(2_000_000, 1), list[float]()
-    draw = random.Random(41)
-    with serve_upstream() as upstream:
-        for _ in range(count):
-            with serve_command("proxy", "--upstream", upstream) as proxy:
-                url = f"{proxy.url}/v1/messages"
-                command = f"import httpx2, sys; httpx2.post({url!r}, content=sys.stdin.buffer.read())"
-                asking = subprocess.Popen(
-                    [sys.executable, "-c", command], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
-                )
-                assert asking.stdin is not None
-                asking.stdin.write(body)
-                asking.stdin.close()
-                time.sleep(draw.uniform(0, 3))
-                start = time.perf_counter()
-                proxy.process.terminate()
-                proxy.process.wait(60)
-                times.append(time.perf_counter() - start)
-                asking.wait()
-    show("stop", signals=count, median_s=statistics.median(times), most_s=max(times))
-
-
-def measure_hook(count: int) -> None:
-    """Call the hook as an agent does: a process for each call."""
-    with tempfile.TemporaryDirectory() as home:
-        paths = os.pathsep.join(str(ROOT / name) for name in ("sdk", "integrations"))
-        env = {**os.environ, "HOME": home, "XDG_STATE_HOME": home, "PYTHONPATH": paths}
-        env.pop(hook_client.SWITCH, None)
-        command = [sys.executable, "-I", "-S", hook_client.__file__, sys.executable, "-m", "tersely_hook"]
-
-        def call(seed: int) -> tuple[float, bool]:
-            output = {"stdout": make_log(20_000, seed), "stderr": "", "interrupted": False, "isImage": False}
-            payload = {
-                "session_id": "s", "transcript_path": "", "cwd": home, "hook_event_name": "PostToolUse",
-                "tool_name": "Bash", "tool_input": {"command": "cat night.log # which worker failed?"},
-                "tool_response": output,
-            }  # fmt: skip
-            request = json.dumps(payload).encode()
-            start = time.perf_counter()
-            done = subprocess.run(command, input=request, capture_output=True, env=env, check=True)
-            return time.perf_counter() - start, done.stdout != b"{}\n"
-
-        end = time.monotonic() + 120
-        while not call(0)[1] and time.monotonic() < end:
-            time.sleep(0.1)
-        daemon = int((Path(home) / "tersely" / "hook" / "lock").read_text())
-        try:
-            before = read_cpu(daemon)
-            calls = [call(seed) for seed in range(1, count + 1)]
-            times = [seconds for seconds, _ in calls]
-            show(
-                "hook, 20 KB",
-                calls=count,
-                shortened=sum(shorter for _, shorter in calls),
-                median_s=statistics.median(times),
-                p95_s=find_percentile(times, 0.95),
-                cpu_s=(read_cpu(daemon) - before) / count,
-                ram_mb=read_ram(daemon),
-            )
-        finally:
-            os.kill(daemon, 15)
-
-
 MEASURES: dict[str, tuple[Callable[[int], None], int]] = {
     "clients": (measure_clients, 64),
     "growth": (measure_growth, 20_000),
     "large": (measure_large, 20),
-    "stop": (measure_stop, 10),
-    "hook": (measure_hook, 100),
 }
 
 
@@ -295,7 +216,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=MEASURES)
-    parser.add_argument("--count", type=int, help="clients, requests, megabytes, signals or calls")
+    parser.add_argument("--count", type=int, help="clients, requests or megabytes")
     given = parser.parse_args()
     measure, usual = MEASURES[given.what]
     measure(given.count or usual)

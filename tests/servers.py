@@ -11,11 +11,29 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from starlette.types import Receive, Send
 
 from tersely_http import TimedProtocol, listen
 
 HOST = "127.0.0.1"
 COMMAND = [sys.executable, "-c", "import sys; from tersely.cli import main; sys.exit(main())"]
+
+
+async def start_and_stop(receive: Receive, send: Send) -> None:
+    """Answer the messages about the life of a server."""
+    for event in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{event}.complete"})
+
+
+async def read_body(receive: Receive) -> bytes:
+    """Return the body of a request."""
+    body = b""
+    while (message := await receive())["type"] == "http.request":
+        body += message["body"]
+        if not message["more_body"]:
+            break
+    return body
 
 
 @contextmanager

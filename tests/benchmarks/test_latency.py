@@ -7,27 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.latency import prepared, structure, throughput
+from benchmarks.latency import prepared, structure
 from benchmarks.latency.prepared import PREPARED, UNPREPARED
 from benchmarks.latency.probes import time_imports
 from benchmarks.surfaces.processes import start_process
 from benchmarks.table import Record
-
-
-def test_throughput_compares_systems_with_equal_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(throughput, "REQUESTS", 3)
-    out = tmp_path / "throughput.json"
-    assert throughput.main(["--rounds", "1", "--calls", "60", "--out", str(out)]) == 0
-    record = Record.read(out)
-    for size in (1, 10):
-        rows = record.find("Speed").select(documents=size)
-        systems = [row["system"] for row in rows]
-        assert systems == ["encoder alone", "compress, one by one", "compress_batch", "16 threads"]
-        assert all(row["speed"] > 0 for row in rows)
-    (ram,) = record.find("Resident RAM").rows
-    assert ram["most afterwards"] >= ram["after a twentieth"] > 0
 
 
 def test_structured_text_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,11 @@
 
 GUARANTEES: dict[int, tuple[str, ...]] = {
     1: (
-        "tests/sdk/test_guarantees.py::test_1_text_is_exact_pieces_and_the_receipt_is_complete",
+        "tests/sdk/test_guarantees.py::test_1_2_5_6_text_receipt_limits_and_units_are_right",
         "tests/sdk/test_pack_marks.py",
     ),
     2: (
-        "tests/sdk/test_guarantees.py::test_2_text_never_exceeds_the_limit_or_the_input",
+        "tests/sdk/test_guarantees.py::test_1_2_5_6_text_receipt_limits_and_units_are_right",
         "tests/sdk/test_guarantees.py::test_2_kept_scores_reach_that_of_the_best_unit_that_fits",
     ),
     3: (
@@ -21,7 +21,7 @@ GUARANTEES: dict[int, tuple[str, ...]] = {
         "tests/integrations/test_bad_arguments.py",
     ),
     5: (
-        "tests/sdk/test_guarantees.py::test_5_and_6_units_are_whole_or_truncated_blocks",
+        "tests/sdk/test_guarantees.py::test_1_2_5_6_text_receipt_limits_and_units_are_right",
         "tests/sdk/test_guarantees.py::test_5_block_is_cut_only_if_large_or_over_the_limit",
         "tests/sdk/test_split_cutting.py",
         "tests/sdk/test_split_json.py",
@@ -31,7 +31,7 @@ GUARANTEES: dict[int, tuple[str, ...]] = {
         "tests/audit/test_foreign.py",
     ),
     6: (
-        "tests/sdk/test_guarantees.py::test_5_and_6_units_are_whole_or_truncated_blocks",
+        "tests/sdk/test_guarantees.py::test_1_2_5_6_text_receipt_limits_and_units_are_right",
         "tests/sdk/test_split_cutting.py",
         "tests/sdk/test_split_sentences.py",
     ),

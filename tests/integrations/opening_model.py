@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from tersely_proxy.interfaces import TOOL
 from tests.integrations.samples import KEY_ANSWER, make_page
-from tests.integrations.test_proxy import start_and_stop
+from tests.servers import read_body, start_and_stop
 
 Json = dict[str, Any]
 
@@ -39,12 +39,7 @@ class Model:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             return await start_and_stop(receive, send)
-        raw = b""
-        while (message := await receive())["type"] == "http.request":
-            raw += message["body"]
-            if not message["more_body"]:
-                break
-        body = json.loads(raw)
+        body = json.loads(await read_body(receive))
         self.bodies.append(body)
         texts = json.dumps(body)
         opened = len(self.bodies) - 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.servers import serve_app
+from tests.servers import read_body, serve_app, start_and_stop
 
 Json = dict[str, Any]
 Count = Callable[[Json], tuple[int, int, int]]
@@ -27,16 +27,8 @@ class Provider:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            for event in ("startup", "shutdown"):
-                await receive()
-                await send({"type": f"lifespan.{event}.complete"})
-            return
-        content = b""
-        while (message := await receive())["type"] == "http.request":
-            content += message["body"]
-            if not message["more_body"]:
-                break
-        body = json.loads(content)
+            return await start_and_stop(receive, send)
+        body = json.loads(await read_body(receive))
         self.bodies.append(body)
         make = next(make for end, make in _ANSWERS.items() if scope["path"].endswith(end))
         answer, events = make(body, *self.count(body))
@@ -55,7 +47,7 @@ class Provider:
             # In the middle of a line, as networks do.
             await send({"type": "http.response.body", "body": part[:33], "more_body": True})
             await send({"type": "http.response.body", "body": part[33:], "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        return await send({"type": "http.response.body", "body": b""})
 
 
 def _write_event(event: Json | str) -> bytes:

@@ -40,6 +40,36 @@ def make_page(subject: str, fact: str) -> str:
     return " ".join(f"The {subject} has a lamp of the kind number {i}." for i in range(60)) + f" {fact}"
 
 
+def make_chat(text: str, question: str = KEY_QUESTION) -> list[dict[str, Any]]:
+    """Return a question, a call of a tool and the text of its result, as messages of chat completions."""
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    return [
+        {"role": "user", "content": question},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": text},
+    ]
+
+
+def make_items(text: str) -> list[dict[str, Any]]:
+    """Return the same as items of OpenAI's responses."""
+    return [
+        {"role": "user", "content": KEY_QUESTION},
+        {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": text},
+    ]
+
+
+def make_messages(text: str) -> list[dict[str, Any]]:
+    """Return the same as Anthropic's messages."""
+    use = {"type": "tool_use", "id": "t1", "name": "search", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": text}
+    return [
+        {"role": "user", "content": KEY_QUESTION},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+
+
 def make_failing_compressor() -> Compressor:
     return Compressor(BrokenScorer(RuntimeError("no memory")))
 

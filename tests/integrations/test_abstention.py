@@ -18,16 +18,6 @@ def bundled() -> Compressor:
     return Compressor(threads=1)
 
 
-def test_langchain_returns_no_document(bundled: Compressor) -> None:
-    pytest.importorskip("langchain_core")
-    from langchain_core.documents import Document as Page
-
-    from tersely_langchain import TerselyCompressor
-
-    adapter = TerselyCompressor(compressor=bundled, abstain=0.9)
-    assert list(adapter.compress_documents([Page(page_content=MUSEUM)], UNANSWERED)) == []
-
-
 def test_llamaindex_returns_no_node_even_to_keep_the_top(bundled: Compressor) -> None:
     pytest.importorskip("llama_index.core")
     from llama_index.core.schema import NodeWithScore, TextNode
@@ -37,16 +27,6 @@ def test_llamaindex_returns_no_node_even_to_keep_the_top(bundled: Compressor) ->
     nodes = [NodeWithScore(node=TextNode(text=MUSEUM), score=0.5)]
     adapter = TerselyPostprocessor(compressor=bundled, abstain=0.9, keep_top=True)
     assert adapter.postprocess_nodes(nodes, query_str=UNANSWERED) == []
-
-
-def test_haystack_returns_no_document() -> None:
-    pytest.importorskip("haystack")
-    from haystack import Document as Page
-
-    from tersely_haystack import TerselyDocumentCompressor
-
-    adapter = TerselyDocumentCompressor(abstain=0.9, threads=1)
-    assert adapter.run(documents=[Page(content=MUSEUM)], query=UNANSWERED) == {"documents": []}
 
 
 def test_mcp_says_that_the_text_holds_no_answer(bundled: Compressor) -> None:

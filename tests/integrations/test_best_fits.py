@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,6 +23,7 @@ from tersely_server import ServerSettings, build_app
 from tests.integrations.hook_inputs import make_input
 from tests.integrations.providers import Provider
 from tests.integrations.providers import provider as provider
+from tests.integrations.samples import make_chat
 from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
 
@@ -33,15 +33,6 @@ _OTHERS = "".join(f"def floor_{n}():\n    return {n}\n\n" for n in range(300))
 LARGE = f"def lamp_key(\n{_PARAMETERS}):\n    return 'Ada'\n\n{_OTHERS}"
 """The function that answers has more tokens than any of the limits."""
 SMALL = f"def lamp_key():\n    return 'Ada'\n\n{_OTHERS}"
-
-
-def make_chat(text: str) -> list[dict[str, Any]]:
-    call = {"id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}
-    return [
-        {"role": "user", "content": QUESTION},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": text},
-    ]
 
 
 def count_left_out(file: Path) -> int:
@@ -57,7 +48,7 @@ def count_left_out(file: Path) -> int:
 def test_a_gateway_is_told_of_each_result(text: str, fits: bool, file: Path) -> None:
     settings = ServerSettings(ledger=LedgerSettings(path=file))
     with serve_app(build_app(Compressor(), settings)) as url:
-        body = {"messages": make_chat(text), "model": "m"}
+        body = {"messages": make_chat(text, QUESTION), "model": "m"}
         reply = httpx2.post(f"{url}/v1/compress", json=body, timeout=60).json()
     (result,) = reply["results"]
     assert (result["message"], [result["hash"]], result["best_fits"]) == (2, reply["ccr_hashes"], fits)
@@ -71,7 +62,7 @@ def test_the_proxy_says_it_in_a_header_and_a_receipt(
 ) -> None:
     ledger = LedgerSettings(path=file, holdout=0)
     with serve_app(build_proxy(Compressor(), ProxySettings(upstream=provider.url, ledger=ledger))) as proxy:
-        body = {"model": "m", "messages": make_chat(text)}
+        body = {"model": "m", "messages": make_chat(text, QUESTION)}
         reply = httpx2.post(f"{proxy}/v1/chat/completions", json=body, timeout=60)
         receipt = httpx2.get(f"{proxy}/tersely/receipts/{reply.headers['x-tersely-receipt']}").json()
     (change,) = receipt["changes"]
@@ -95,20 +86,6 @@ def test_the_hook_tells_the_model(text: str, fits: bool, file: Path, tmp_path: P
     assert record is not None
     record.write()
     assert count_left_out(file) == (not fits)
-
-
-@pytest.mark.parametrize(("text", "fits"), [(LARGE, False), (SMALL, True)])
-def test_haystack_says_it_in_the_meta(text: str, fits: bool) -> None:
-    pytest.importorskip("haystack")
-    from haystack import Document
-
-    from tersely_haystack import TerselyDocumentCompressor
-
-    component = TerselyDocumentCompressor(budget=1000, threads=1)
-    (document,) = component.run(documents=[Document(content=text)], query=QUESTION)["documents"]
-    note = document.meta["tersely"]
-    assert note["best_fits"] == fits
-    assert 0 <= note["answerable"] <= 1
 
 
 def test_the_report_counts_them(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

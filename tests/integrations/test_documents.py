@@ -88,17 +88,17 @@ def test_reranked_documents_are_sorted(
     assert kept[0].metadata["tersely"]["relevance"] > kept[1].metadata["tersely"]["relevance"]
 
 
+def test_an_abstention_gives_no_document(framework: Framework, bundled: Compressor) -> None:
+    adapter = framework.make(bundled, abstain=0.9)
+    museum = [framework.wrap(PASSAGES[1])]
+    assert not framework.run(adapter, museum, "Who painted the ceiling of the chapel?")
+
+
 def test_a_failing_model_gives_the_documents_back(
     framework: Framework, documents: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert framework.run(framework.make(make_failing_compressor()), documents, QUESTION) == documents
     assert "no memory" in caplog.text
-
-
-def test_little_text_comes_back_whole(framework: Framework, documents: list[Any]) -> None:
-    adapter = framework.make(Compressor(FakeScorer()), min_tokens=1000)
-    kept = [framework.read(document) for document in framework.run(adapter, documents, QUESTION)]
-    assert [passage.text for passage in kept] == [HARBOUR, MUSEUM]
 
 
 def test_without_a_query_a_limit_is_needed(

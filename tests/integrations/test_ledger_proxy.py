@@ -24,7 +24,14 @@ from tersely_ledger.store import HELD_OUT, SHADOW, SHORTENED
 from tersely_proxy import ProxySettings, build_app
 from tests.integrations.providers import Provider
 from tests.integrations.providers import provider as provider
-from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
+from tests.integrations.samples import (
+    KEY_ANSWER,
+    KEY_QUESTION,
+    make_chat,
+    make_items,
+    make_messages,
+    make_page,
+)
 from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
 
@@ -53,31 +60,17 @@ def read(file: Path) -> list[Entry]:
         ledger.close()
 
 
-def chat_messages(question: str = KEY_QUESTION) -> list[dict[str, Any]]:
-    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
-    return [
-        {"role": "user", "content": question},
-        {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "content": PAGE},
-    ]
-
-
 def call_chat(url: str, stream: bool) -> None:
     with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
         options = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
-        answer = client.chat.completions.create(model="m", messages=chat_messages(), **options)
+        answer = client.chat.completions.create(model="m", messages=make_chat(PAGE), **options)
         seen = "".join(c.choices[0].delta.content for c in answer if c.choices) if stream else "Ada."
         assert seen.endswith("Ada.")
 
 
 def call_responses(url: str, stream: bool) -> None:
-    items = [
-        {"role": "user", "content": KEY_QUESTION},
-        {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "c1", "output": PAGE},
-    ]
     with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
-        answer = client.responses.create(model="m", input=items, stream=stream)
+        answer = client.responses.create(model="m", input=make_items(PAGE), stream=stream)
         if stream:
             assert [event.type for event in answer][-1] == "response.completed"
         else:
@@ -85,15 +78,8 @@ def call_responses(url: str, stream: bool) -> None:
 
 
 def call_messages(url: str, stream: bool) -> None:
-    use = {"type": "tool_use", "id": "t1", "name": "search", "input": {"page": 1}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": PAGE}
-    messages = [
-        {"role": "user", "content": KEY_QUESTION},
-        {"role": "assistant", "content": [use]},
-        {"role": "user", "content": [result]},
-    ]
     with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
-        answer = client.messages.create(model="m", max_tokens=9, messages=messages, stream=stream)
+        answer = client.messages.create(model="m", max_tokens=9, messages=make_messages(PAGE), stream=stream)
         if stream:
             assert [event.type for event in answer][-1] == "message_stop"
         else:
@@ -137,7 +123,7 @@ def test_usage_is_recorded_with_what_was_delivered(
 
 
 def test_a_stream_without_usage_and_an_error_are_recorded(provider: Provider, file: Path) -> None:
-    body = {"model": "m", "messages": chat_messages(), "stream": True}
+    body = {"model": "m", "messages": make_chat(PAGE), "stream": True}
     with serve_app(make_proxy(provider, file)) as proxy:
         httpx2.post(f"{proxy}{CHAT}", json=body)
         provider.status = 429
@@ -159,7 +145,7 @@ def test_the_file_has_no_text_of_a_request(provider: Provider, file: Path) -> No
 def test_the_original_is_delivered_and_the_rest_recorded(
     provider: Provider, file: Path, settings: dict[str, Any], arm: str
 ) -> None:
-    body = json.dumps({"model": "m", "messages": chat_messages()}, indent=1).encode()
+    body = json.dumps({"model": "m", "messages": make_chat(PAGE)}, indent=1).encode()
     with serve_app(make_proxy(provider, file, **settings)) as proxy:
         reply = httpx2.post(f"{proxy}{CHAT}", content=body)
         receipt = httpx2.get(f"{proxy}/tersely/receipts/{reply.headers['x-tersely-receipt']}").json()
@@ -174,7 +160,7 @@ def test_the_original_is_delivered_and_the_rest_recorded(
 def test_a_conversation_stays_in_its_arm(provider: Provider, file: Path) -> None:
     def ask(proxy: str, number: int, turns: int, **marks: Any) -> str:
         first = {"role": "user", "content": [{"type": "text", "text": f"{KEY_QUESTION} {number}", **marks}]}
-        messages = [first, *chat_messages()[1:] * turns]
+        messages = [first, *make_chat(PAGE)[1:] * turns]
         reply = httpx2.post(f"{proxy}{CHAT}", json={"messages": messages, "tools": [turns]})
         return reply.headers["x-tersely-status"]
 

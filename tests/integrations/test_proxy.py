@@ -25,18 +25,11 @@ from tersely_proxy.rewriting import Receipts, Rewriter
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
 from tests.integrations.test_proxy_formats import agent_turn
 from tests.sdk.fakes import FakeScorer, HeldScorer
-from tests.servers import serve_app, serve_command
+from tests.servers import read_body, serve_app, serve_command, start_and_stop
 
 CHAT = "/v1/chat/completions"
 SECRET = "sk-5f2c9d-secret"
 GZIPPED = gzip.compress(b'{"choices": []}')
-
-
-async def start_and_stop(receive: Receive, send: Send) -> None:
-    """Answer the messages about the life of a server."""
-    for event in ("startup", "shutdown"):
-        await receive()
-        await send({"type": f"lifespan.{event}.complete"})
 
 
 class Upstream:
@@ -56,11 +49,7 @@ class Upstream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             return await start_and_stop(receive, send)
-        body = b""
-        while (message := await receive())["type"] == "http.request":
-            body += message["body"]
-            if not message["more_body"]:
-                break
+        body = await read_body(receive)
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
         self.requests.append((scope["method"], target, headers, body))

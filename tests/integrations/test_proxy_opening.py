@@ -20,7 +20,8 @@ import openai
 from tersely_ledger import Ledger, LedgerSettings
 from tersely_proxy.interfaces import INTERFACES, TOOL, UNKNOWN
 from tests.integrations.opening_model import HIDDEN, MAKERS, PAGE, SEARCH, SEEN, Model, make_chat
-from tests.integrations.samples import KEY_QUESTION
+from tests.integrations.samples import make_chat as make_question
+from tests.integrations.samples import make_items, make_messages
 from tests.integrations.test_proxy import make_proxy
 from tests.servers import serve_app
 
@@ -50,14 +51,8 @@ def proxy(servers: tuple[Model, str]) -> str:
 
 def ask_chat(url: str, stream: bool) -> Json:
     """Return text, names of calls, reason, tokens of prompt and answer."""
-    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
-    messages = [
-        {"role": "user", "content": KEY_QUESTION},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "content": PAGE},
-    ]
     tools = [{"type": "function", "function": {"name": "search", "parameters": SEARCH}}]
-    given: Json = {"model": "m", "messages": messages, "tools": tools}
+    given: Json = {"model": "m", "messages": make_question(PAGE), "tools": tools}
     with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
         if stream:
             with client.chat.completions.stream(**given, stream_options={"include_usage": True}) as chunks:
@@ -74,14 +69,8 @@ def ask_chat(url: str, stream: bool) -> Json:
 
 
 def ask_messages(url: str, stream: bool) -> Json:
-    use = {"type": "tool_use", "id": "t1", "name": "search", "input": {}}
-    messages: list[Json] = [
-        {"role": "user", "content": KEY_QUESTION},
-        {"role": "assistant", "content": [use]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": PAGE}]},
-    ]
     tools = [{"name": "search", "input_schema": SEARCH}]
-    given: Json = {"model": "m", "max_tokens": 99, "messages": messages, "tools": tools}
+    given: Json = {"model": "m", "max_tokens": 99, "messages": make_messages(PAGE), "tools": tools}
     with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
         if stream:
             with client.messages.stream(**given) as events:
@@ -101,21 +90,17 @@ def ask_messages(url: str, stream: bool) -> Json:
 
 
 def ask_responses(url: str, stream: bool) -> Json:
-    items = [
-        {"role": "user", "content": KEY_QUESTION},
-        {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "c1", "output": PAGE},
-    ]
     tools = [{"type": "function", "name": "search", "parameters": SEARCH, "strict": False}]
+    given: Json = {"model": "m", "input": make_items(PAGE), "tools": tools}
     with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
         if stream:
-            events = list(client.responses.create(model="m", input=items, tools=tools, stream=True))
+            events = list(client.responses.create(**given, stream=True))
             assert [one.sequence_number for one in events] == list(range(len(events)))
             answer = events[-1].response
             done = [one.item.id for one in events if one.type == "response.output_item.done"]
             assert done == [item.id for item in answer.output]
         else:
-            answer = client.responses.create(model="m", input=items, tools=tools)
+            answer = client.responses.create(**given)
     kinds = [item.type for item in answer.output]
     assert kinds[-1:] != ["reasoning"], "the API refuses a thought without what it belongs to"
     calls = [item.name for item in answer.output if item.type == "function_call"]
@@ -249,13 +234,7 @@ def test_where_the_tool_is_not_offered_no_id_is_named(
     model: Model, proxy: str, path: str, fields: Any, is_named: bool
 ) -> None:
     MAKERS.setdefault("/chat", make_chat)
-    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
-    messages = [
-        {"role": "user", "content": KEY_QUESTION},
-        {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "content": PAGE},
-    ]
-    httpx2.post(f"{proxy}{path}", json={"model": "m", "messages": messages, **fields})
+    httpx2.post(f"{proxy}{path}", json={"model": "m", "messages": make_question(PAGE), **fields})
     text = model.bodies[0]["messages"][2]["content"]
     assert text.startswith("[shortened from ")
     assert ("id of the original" in text.partition("\n")[0]) is is_named

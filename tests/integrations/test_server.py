@@ -27,6 +27,7 @@ from tests.integrations.samples import (
     QUESTION,
     RecordingCompressor,
     all_options,
+    make_chat,
     make_failing_compressor,
 )
 from tests.sdk.fakes import FakeScorer
@@ -117,12 +118,7 @@ def test_results_of_a_batch_come_as_soon_as_they_are_there() -> None:
 
 
 def test_messages_are_compressed_as_by_the_sdk(client: httpx2.Client, bundled: Compressor) -> None:
-    call = {"id": "1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
-    messages = [
-        {"role": "user", "content": QUESTION},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "1", "content": f"{MUSEUM} {HARBOUR}"},
-    ]
+    messages = make_chat(f"{MUSEUM} {HARBOUR}", QUESTION)
     reply = client.post("/v1/messages/compress", json={"messages": messages, "rate": 0.7}).json()
     expected = bundled.compress_messages(messages, rate=0.7)
     assert reply["messages"] == expected.messages != messages

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tersely.embedding import SentenceEmbedder
-from tersely.errors import ArtifactError
-from tersely.runtime.artifacts import load_artifact, write_manifest
-from tersely.score.vectors import GRAPH
 from tersely_agents.experience import Experience, ExperienceBank
 
 LESSONS = (
@@ -56,12 +52,3 @@ def test_a_bank_needs_no_embedder_of_its_own(tmp_path: Path) -> None:
     bank = ExperienceBank(tmp_path / "bank.db")
     bank.add_all([Experience(title, when, "Do so.", "Some task.", success=True) for title, when in LESSONS])
     assert bank.recall(QUERIES[2], k=1)[0].experience.title == "Refund before cancelling"
-
-
-def test_a_model_without_a_graph_for_sentences_says_so(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(load_artifact().path, folder)
-    (folder / GRAPH).unlink()
-    write_manifest(folder)
-    with pytest.raises(ArtifactError, match="Export the model again"):
-        SentenceEmbedder(folder)

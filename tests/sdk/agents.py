@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tersely import Compressor
+from tersely.runtime.artifacts import write_manifest
 from tersely_agents.agent import Agent, EpisodeState, FolderIndex, search_tools
 from tersely_agents.chat import Reply, ScriptedChat, ToolCall, Usage
 from tests.sdk.fakes import FakeScorer
@@ -32,6 +33,17 @@ FOUND = "The spare key of the lighthouse is with Ada [docid: notes/keys.md]."
 
 def make_agent(folder: Path, *script: Any, **options: Any) -> Agent:
     return Agent(ScriptedChat(script), search_tools(FolderIndex(folder)), compressor=COMPRESSOR, **options)
+
+
+def write_trained(folder: Path, kind: str, prompts: dict[str, str], **further: str) -> Path:
+    """An artifact of a trained agent or summarizer, whose adapter cannot be read."""
+    folder.mkdir()
+    (folder / "adapter.gguf").write_bytes(b"GGUF" + b"\0" * 20)
+    limits = {"search_tokens": 9, "preselect": 9, "max_tokens": 9}
+    values = {"kind": kind, "adapter": "adapter.gguf", "prompts": prompts, **limits, **further}
+    (folder / "config.json").write_text(json.dumps(values), "utf-8")
+    write_manifest(folder)
+    return folder
 
 
 def requests_of(agent: Agent) -> list[tuple[list[Any], dict[str, Any]]]:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tersely.runtime.artifacts import load_artifact
 from tests.loopback import serve as serve
 from tests.properties import ignore_clocks
 from tests.sdk.cli_runner import NOTE
@@ -16,6 +19,19 @@ def note(tmp_path: Path) -> Path:
     path = tmp_path / "note.md"
     path.write_text(NOTE, encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A copy of the bundled model, with links to its graphs."""
+    return Path(shutil.copytree(load_artifact().path, tmp_path / "model", copy_function=_copy_or_link))
+
+
+def _copy_or_link(source: str, target: str) -> None:
+    if source.endswith(".onnx"):
+        os.symlink(Path(source).resolve(), target)
+    else:
+        shutil.copy(source, target)
 
 
 @pytest.fixture

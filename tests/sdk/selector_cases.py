@@ -113,10 +113,17 @@ def recording_selector(
 
     `gate_logit` makes the gate the same for every question; None keeps the model's own.
     """
+    session = RecordingSession(bundled_selector().encoder.session)
+    return selector_with(session, gate_logit=gate_logit, max_tokens=max_tokens), session
+
+
+def selector_with(
+    session: object, threads: int = 1, *, gate_logit: float | None = None, max_tokens: int = MAX_TOKENS
+) -> Selector:
+    """A copy of the bundled selector whose encoder runs in `session`."""
     bundled = bundled_selector()
-    session = RecordingSession(bundled.encoder.session)
-    selector = Selector(
-        Encoder(cast("EncoderSession", session), Workers(1), bundled.layout.config.pad_id),
+    return Selector(
+        Encoder(cast("EncoderSession", session), Workers(threads), bundled.layout.config.pad_id),
         bundled.layout,
         bundled.fusion if gate_logit is None else _with_constant_gate(bundled.fusion, gate_logit),
         bundled.idf,
@@ -125,7 +132,6 @@ def recording_selector(
         preparation_name=bundled.preparation_name,
         embedder=bundled.embedder,
     )
-    return selector, session
 
 
 def _with_constant_gate(fusion: Fusion, logit: float) -> Fusion:

@@ -74,14 +74,6 @@ def test_an_empty_summary_is_accepted_if_nothing_is_lost(folder: Path) -> None:
         parse_turn(GOOD, tools, needs_summary=True)
 
 
-def test_a_malformed_turn_is_corrected_once(folder: Path) -> None:
-    agent = make_agent(folder, "I will search.", GOOD, tagged(FINISH, FOUND))
-    state = agent.run(QUESTION)
-    assert state.answer == "Ada"
-    assert [(t.retried, t.fallback) for t in state.trace] == [(True, None), (False, None)]
-    assert "occurs 0 times" in requests_of(agent)[1][0][-1]["content"]
-
-
 def test_a_model_without_the_form_still_leads_to_an_answer(folder: Path) -> None:
     state = make_agent(folder, *["Ada, I think."] * 4).run(QUESTION)
     assert [t.tool for t in state.trace] == ["search", "finish"]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 from tersely import ArtifactError, Document, InvalidInputError, OfflineError, cli
-from tersely.runtime.artifacts import load_artifact, write_manifest
+from tersely.runtime.artifacts import load_artifact
 from tersely_agents.agent import DocumentIndex, load_agent
 from tersely_agents.agent.summary import write_grammar
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.agent.trained import describe_prompts, make_agent
 from tersely_agents.chat import ScriptedChat
-from tests.sdk.agents import COMPRESSOR, FINISH, FOUND, QUESTION, SEARCH, requests_of, tagged
+from tests.sdk.agents import COMPRESSOR, FINISH, FOUND, QUESTION, SEARCH, requests_of, tagged, write_trained
 
 INDEX = DocumentIndex({"keys.md": Document("Ada holds the spare key of the lighthouse.", "Keys")})
 
@@ -40,21 +39,11 @@ def test_a_turn_of_the_bundled_agent_has_room_for_every_level() -> None:
     assert re.findall(r"(\d)</summary_level>", grammar) == ["1", "2", "3", "4", "5"]
 
 
-def write_artifact(folder: Path, prompts: dict[str, str], kind: str = "agent", **further: str) -> Path:
-    folder.mkdir()
-    (folder / "adapter.gguf").write_bytes(b"GGUF" + b"\0" * 20)
-    limits = {"search_tokens": 9, "max_tokens": 9}
-    values = {"kind": kind, "adapter": "adapter.gguf", "prompts": prompts, **limits, **further}
-    (folder / "config.json").write_text(json.dumps(values), "utf-8")
-    write_manifest(folder)
-    return folder
-
-
 def test_another_agent_or_another_kind_is_refused(tmp_path: Path) -> None:
-    old = write_artifact(tmp_path / "old", {"agent_summary_system": "00000000"})
+    old = write_trained(tmp_path / "old", "agent", {"agent_summary_system": "00000000"})
     with pytest.raises(ArtifactError, match="prompts that tersely no longer has"):
         load_agent(INDEX, old, compressor=COMPRESSOR)
-    other = write_artifact(tmp_path / "other", describe_prompts(), "summarizer")
+    other = write_trained(tmp_path / "other", "summarizer", describe_prompts())
     with pytest.raises(ArtifactError, match="'summarizer', not a 'agent'"):
         load_agent(INDEX, other, compressor=COMPRESSOR)
 
@@ -63,7 +52,7 @@ def test_the_base_model_comes_from_the_hub_unless_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
-    artifact = write_artifact(tmp_path / "mine", describe_prompts(), base_file="owner/base/base.gguf")
+    artifact = write_trained(tmp_path / "mine", "agent", describe_prompts(), base_file="owner/base/base.gguf")
     with pytest.raises(OfflineError, match=r"base\.gguf' is not here"):
         load_agent(INDEX, artifact, compressor=COMPRESSOR)
     with pytest.raises(InvalidInputError, match="no GGUF file"):
@@ -87,7 +76,7 @@ def test_the_command_says_why_an_agent_cannot_run(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    artifact = write_artifact(tmp_path / "mine", prompts)
+    artifact = write_trained(tmp_path / "mine", "agent", prompts)
     command = ["agent", "--docs", str(folder), "-q", QUESTION, "--local", str(artifact), *further]
     assert cli.main(command) == code
     error = capsys.readouterr().err

@@ -52,11 +52,6 @@ def test_the_quantized_graph_is_preferred(folder: Path) -> None:
     assert load_artifact(str(folder)).model_path.name == "model_quantized.onnx"
 
 
-def test_files_outside_the_manifest_are_ignored(folder: Path) -> None:
-    (folder / "notes.txt").write_text("mine", encoding="utf-8")
-    assert load_artifact(folder).name == "tiny"
-
-
 def test_a_graph_that_the_manifest_does_not_list_is_not_loaded(folder: Path) -> None:
     fingerprint = load_artifact(folder).fingerprint
     (folder / "onnx" / "model_quantized.onnx").write_bytes(b"another")

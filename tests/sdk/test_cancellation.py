@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import numpy as np
 import pytest
@@ -13,12 +12,9 @@ import pytest
 from tersely import Compressor
 from tersely.runtime.cancellation import WorkCancelledError, cancellable, current_cancellation
 from tersely.runtime.session import EncoderSession
-from tersely.runtime.workers import Workers
-from tersely.score.encoder import Encoder
-from tersely.score.selector import Selector
 from tersely.split.sentences import split_units
 from tests.sdk.fakes import FakeScorer
-from tests.sdk.selector_cases import DOCUMENTS, bundled_selector, make_long_input
+from tests.sdk.selector_cases import DOCUMENTS, bundled_selector, make_long_input, selector_with
 
 TEXTS = [document.text for document in make_long_input(120, 3)]
 
@@ -40,18 +36,8 @@ class SlowSession:
 
 
 def slow_compressor(threads: int = 1) -> tuple[Compressor, SlowSession]:
-    bundled = bundled_selector()
-    session = SlowSession(bundled.encoder.session)
-    encoder = Encoder(cast("EncoderSession", session), Workers(threads), bundled.layout.config.pad_id)
-    selector = Selector(
-        encoder,
-        bundled.layout,
-        bundled.fusion,
-        bundled.idf,
-        bundled.threshold,
-        embedder=bundled.embedder,
-    )
-    return Compressor(selector), session
+    session = SlowSession(bundled_selector().encoder.session)
+    return Compressor(selector_with(session, threads)), session
 
 
 @pytest.mark.parametrize("threads", [1, 2])

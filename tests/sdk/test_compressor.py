@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tersely import Compression, Compressor, Document, InvalidInputError
+from tersely import Compressor, Document, InvalidInputError
 from tersely.score import DocumentScores, ScoredInput
 from tests.sdk.checks import check_all
 from tests.sdk.compressor_cases import DOCS, QUERY, TOTAL_WORDS
@@ -69,14 +68,6 @@ def test_where_nothing_reaches_the_threshold_the_text_is_empty(compressor: Compr
     assert result.status == "compressed"
 
 
-@pytest.mark.parametrize("rate", [0.01, 0.25, 0.5, 0.99])
-def test_a_rate_is_a_share_of_the_whole_rendering(compressor: Compressor, rate: float) -> None:
-    result = compressor.compress(QUERY, DOCS, rate=rate)
-    assert result.tokens_before == TOTAL_WORDS
-    assert result.tokens_after <= rate * TOTAL_WORDS
-    check_all(result, DOCS, count_words, rate=rate)
-
-
 def test_the_input_is_counted_before_anything_is_dropped(compressor: Compressor) -> None:
     assert compressor.compress(QUERY, ["a " * 100], rate=0.29).tokens_before == 100
 
@@ -104,23 +95,6 @@ def test_documents_without_text_are_bypassed(
     result = compressor.compress(QUERY, docs, **options)
     assert (result.status, result.text, result.tokens_before) == ("bypassed", "", 0)
     assert result.reason
-
-
-RANKED_DOCS = ["Bread is baked.", "The lighthouse stands.", "The lighthouse at Cape Ferro was built."]
-
-
-def test_rerank_puts_the_most_relevant_document_first(compressor: Compressor) -> None:
-    result = compressor.compress(QUERY, RANKED_DOCS, rate=1.0, order="rerank")
-    assert result.documents[0].source == 2
-    relevances = [document.relevance for document in result.documents]
-    assert relevances == sorted(relevances, reverse=True)
-
-
-def test_max_docs_keeps_the_most_relevant_documents(compressor: Compressor) -> None:
-    result = compressor.compress(QUERY, RANKED_DOCS, budget=1000, max_docs=1)
-    assert result.text == RANKED_DOCS[2]
-    assert {(span.doc, span.reason) for span in result.dropped} == {(0, "max_docs"), (1, "max_docs")}
-    assert result.status == "compressed"
 
 
 def test_structure_is_cut_only_where_it_alone_exceeds_the_limit(compressor: Compressor) -> None:
@@ -159,25 +133,6 @@ def test_text_without_punctuation_is_cut_rather_than_lost(compressor: Compressor
     check_all(result, docs, count_words, budget=80)
 
 
-@pytest.mark.parametrize("options", [{}, {"budget": 5}, {"rate": 1.0}])
-def test_lone_surrogates_and_nul_survive(compressor: Compressor, options: dict[str, Any]) -> None:
-    docs = [Document("The light\ud800house \x00 was built. Bread\udfff is baked.", title="\udc00 T")]
-    check_all(compressor.compress("light\ud800house", docs, **options), docs, count_words)
-
-
-@pytest.mark.parametrize(
-    ("length_price", "kept"),
-    [
-        (0.0, "This one is long, and it takes its time to arrive at last."),
-        (0.5, "Short is good. Brief is best."),
-    ],
-)
-def test_a_length_price_weighs_a_score_against_its_tokens(length_price: float, kept: str) -> None:
-    text = "This one is long, and it takes its time to arrive at last. Short is good. Brief is best."
-    scorer = FixedScorer(DocumentScores(0.9, np.array([0.9, 0.8, 0.8])), length_price)
-    assert Compressor(scorer, token_counter=count_words).compress("?", [text], budget=13).text == kept
-
-
 def test_packing_scores_decide_only_under_a_limit() -> None:
     text = "One stands first. Two comes after. Three is apart."
     scores = DocumentScores(0.9, np.array([0.9, 0.1, 0.3]), np.array([0.9, 0.4, 0.3]))
@@ -205,22 +160,6 @@ def test_a_batch_takes_documents_as_a_generator_gives_them(compressor: Compresso
     assert results == [compressor.compress(QUERY, docs, rate=0.5) for docs in (DOCS[:2], DOCS[2:])]
 
 
-def test_sixteen_threads_share_a_compressor(compressor: Compressor) -> None:
-    expected = [compressor.compress(QUERY, DOCS, budget=budget) for budget in range(1, 40)]
-    results: dict[int, list[Compression]] = {}
-
-    def work(number: int) -> None:
-        results[number] = [compressor.compress(QUERY, DOCS, budget=budget) for budget in range(1, 40)]
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == 16
-    assert all(result == expected for result in results.values())
-
-
 def test_the_receipt_is_json(compressor: Compressor) -> None:
     result = compressor.compress(QUERY, DOCS, budget=20)
     receipt = json.loads(json.dumps(result.to_dict()))
@@ -230,13 +169,6 @@ def test_the_receipt_is_json(compressor: Compressor) -> None:
     assert receipt["model"] == "FakeScorer"
     assert set(receipt["timings"]) == {"split", "score", "pack", "total"}
     assert set(receipt["citations"][0]) == {"text_start", "text_end", "doc", "start", "end"}
-
-
-def test_numbers_of_numpy_are_numbers(compressor: Compressor) -> None:
-    budgeted = compressor.compress(QUERY, DOCS, budget=np.int64(12))
-    assert budgeted == compressor.compress(QUERY, DOCS, budget=12)
-    rated = compressor.compress(QUERY, DOCS, rate=np.float32(0.5))
-    assert rated == compressor.compress(QUERY, DOCS, rate=0.5)
 
 
 def test_a_model_that_cannot_score_is_refused() -> None:

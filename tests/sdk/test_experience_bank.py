@@ -237,8 +237,6 @@ def test_bad_entries_and_files_are_refused(tmp_path: Path) -> None:
         make_experience(" ")
     with pytest.raises(InvalidInputError, match="3 wins in 2 uses"):
         make_experience("x", uses=2, wins=3)
-    with pytest.raises(InvalidInputError, match=r"\(0, 1\]"):
-        ExperienceBank(":memory:", Letters(), merge_threshold=0)
     (tmp_path / "text").write_text("no database, but long enough to be looked at by SQLite\n" * 20)
     with pytest.raises(ExperienceError, match="not a database"):
         ExperienceBank(tmp_path / "text", Letters())

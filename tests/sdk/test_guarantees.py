@@ -77,17 +77,7 @@ compressors = st.sampled_from(COMPRESSORS)
 
 
 @given(compressors, queries, documents, limits, other_options)
-def test_1_text_is_exact_pieces_and_the_receipt_is_complete(
-    compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
-) -> None:
-    result = compressor.compress(query, docs, **limit, **other)
-    checks.check_cover(result, docs)
-    checks.check_pieces(result, docs)
-    checks.check_documents(result, docs, other.get("max_docs"))
-
-
-@given(compressors, queries, documents, limits, other_options)
-def test_2_text_never_exceeds_the_limit_or_the_input(
+def test_1_2_5_6_text_receipt_limits_and_units_are_right(
     compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
     result = compressor.compress(query, docs, **limit, **other)
@@ -95,7 +85,9 @@ def test_2_text_never_exceeds_the_limit_or_the_input(
     def count(text: str) -> int:
         return compressor.token_counter.count(replace_surrogates(text))
 
-    checks.check_size(result, docs, count, budget=limit.get("budget"), rate=limit.get("rate"))
+    checks.check_all(result, docs, count, **limit, max_docs=other.get("max_docs"))
+    if not limit and "level" not in other:
+        assert all(span.reason != "truncated" for span in (*result.kept, *result.dropped))
 
 
 @given(
@@ -163,16 +155,6 @@ def test_4_within_a_limit_a_failing_model_keeps_the_limit(
 def test_4_bad_arguments_raise_only_errors_of_tersely(query: Any, docs: Any, options: dict[str, Any]) -> None:
     with contextlib.suppress(TerselyError):
         COMPRESSORS[0].compress(query, docs, **options)
-
-
-@given(compressors, queries, documents, limits, other_options)
-def test_5_and_6_units_are_whole_or_truncated_blocks(
-    compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
-) -> None:
-    result = compressor.compress(query, docs, **limit, **other)
-    checks.check_wholeness(result, docs)
-    if not limit and "level" not in other:
-        assert all(span.reason != "truncated" for span in (*result.kept, *result.dropped))
 
 
 @given(compressors, st.lists(structures, min_size=1, max_size=3), limits, other_options)

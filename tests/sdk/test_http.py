@@ -20,7 +20,6 @@ import pytest
 from tersely import Document, InvalidInputError, MissingDependencyError, OfflineError, TerselyError
 from tersely.rerank import RerankEndpoint
 from tersely.runtime import http
-from tersely_agents.chat import ChatError
 from tests.loopback import RawServer, Serve
 from tests.sdk.http_clients import Open, completion, open_async_chat, open_chat, open_reranker
 
@@ -244,8 +243,3 @@ def test_blocking_calls_work_inside_an_event_loop(serve: Serve) -> None:
 def test_a_reranker_can_be_sent_to_another_process(serve: Serve) -> None:
     endpoint = RerankEndpoint(serve(lambda _: (200, ANSWER)).url)
     assert pickle.loads(pickle.dumps(endpoint)).rank("q", [Document("a"), Document("b")]) == READ[1]
-
-
-def test_errors_of_the_chat_client_are_chat_errors() -> None:
-    with pytest.raises(ChatError):
-        open_chat("http://127.0.0.1:9", retries=0)()

@@ -11,7 +11,6 @@ from tersely_agents.memory import AgentMemory
 from tests.sdk.conversations import (
     FIRST,
     call,
-    facts,
     make_memory,
     result,
 )
@@ -112,18 +111,3 @@ def test_after_the_last_step_the_transcript_is_and_stays_overlong() -> None:
     memory.append(call(2), result(2, "Nothing."))
     memory.finish()
     assert memory.transcript.ending == "overlong"
-
-
-def test_a_prompt_changes_only_at_a_reset() -> None:
-    memory = make_memory()
-    sent = [memory.prepare(None)]
-    for number in range(12):
-        memory.append(call(number), result(number, facts(number, 3)))
-        resets = memory.transcript.resets
-        sent.append(memory.prepare(None))
-        if memory.transcript.resets == resets:
-            assert sent[-1][: len(sent[-2])] == sent[-2]
-        else:
-            assert sent[-1][0] == FIRST[0]
-            assert sent[-1][1]["content"].startswith(FIRST[1]["content"])
-    assert memory.transcript.resets >= 2

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tersely import InvalidInputError
 from tersely_agents.chat import ScriptedChat
-from tersely_agents.memory import AgentMemory, MemoryStore
+from tersely_agents.memory import AgentMemory
 from tests.sdk.conversations import COMPRESSOR, call, facts, fill, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE, check_context, check_references, check_roles
 
@@ -42,22 +40,6 @@ def test_sixty_turns_run_at_any_limit(limit: int, model: ScriptedChat | None) ->
         assert ask(turn)["content"] in messages[-1]["content"], "the question itself was lost"
         memory.append(answer(turn))
     assert memory.transcript.resets > 1
-
-
-def test_the_loop_runs_with_an_event_loop_tools_and_a_store() -> None:
-    store = MemoryStore(":memory:")
-    memory = make_memory(400, store=store)
-    model = ScriptedChat(lambda _: "Notes.")
-    for turn in range(20):
-        memory.append(ask(turn))
-        asyncio.run(memory.aprepare(model))
-        memory.append(call(turn), result(turn, facts(turn, turn)))
-        memory.append(answer(turn))
-        if turn % 5 == 4:
-            memory = AgentMemory(limit=400, compressor=COMPRESSOR, store=store)
-    messages = memory.prepare(model)
-    check_context(messages, memory)
-    assert memory.transcript.resets > 2
 
 
 def test_a_log_can_be_read_in_without_prepare() -> None:

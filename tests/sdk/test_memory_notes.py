@@ -158,22 +158,6 @@ def test_user_text_after_notes_leaves_the_bytes_before_it() -> None:
     check_context(after, memory)
 
 
-def test_a_question_stays_with_its_answer() -> None:
-    memory = AgentMemory([SYSTEM], limit=600, compressor=COMPRESSOR)
-    for number in range(8):
-        memory.append({"role": "user", "content": f"Who mended the lamp of tower {number}?"})
-        memory.prepare(None)
-        text = f"The lamp of tower {number} was mended by Keeper{number}. " + facts(number, 6)
-        memory.append({"role": "assistant", "content": text})
-    memory.append({"role": "user", "content": "And then?"})
-    memory.prepare(None)
-    notes = memory.transcript.notes
-    asked = [n for n in range(8) if f"Who mended the lamp of tower {n}?" in notes]
-    assert asked
-    assert all(f"Keeper{number}" in notes for number in asked)
-    assert notes.count("User:") == notes.count("Assistant:")
-
-
 def test_notes_hold_nothing_that_says_nothing() -> None:
     quotes = [
         Quote("User:", "Thanks, great!"),

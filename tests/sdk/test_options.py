@@ -29,15 +29,12 @@ ORDER = "Pass 'source' or 'rerank'."
 
 BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"budget": 0}, f"budget is 0. {TOKENS}"),
-    ({"budget": -5}, f"budget is -5. {TOKENS}"),
     ({"budget": 2.5}, f"budget is a float. {TOKENS}"),
     ({"budget": True}, f"budget is True. {TOKENS}"),
     ({"budget": "9"}, f"budget is a str. {TOKENS}"),
     ({"rate": 0}, f"rate is 0.0. {RATE}"),
-    ({"rate": -0.1}, f"rate is -0.1. {RATE}"),
     ({"rate": 1.01}, f"rate is 1.01. {RATE}"),
     ({"rate": math.nan}, f"rate is nan. {RATE}"),
-    ({"rate": math.inf}, f"rate is inf. {RATE}"),
     ({"rate": True}, f"rate is True. {RATE}"),
     ({"rate": "0.5"}, f"rate is a str. {RATE}"),
     ({"budget": 5, "rate": 0.5}, "Both budget and rate are given. Pass one of them, or neither."),
@@ -45,7 +42,6 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"recall": 1.2}, f"recall is 1.2. {RECALL}"),
     ({"recall": 1}, f"recall is 1.0, which no calibration can promise. {RECALL}"),
     ({"recall": math.nan}, f"recall is nan. {RECALL}"),
-    ({"recall": False}, f"recall is False. {RECALL}"),
     ({"recall": [0.9]}, f"recall is a list. {RECALL}"),
     ({"abstain": 0}, f"abstain is 0.0. {ABSTAIN}"),
     ({"abstain": 1}, f"abstain is 1.0, which no calibration can promise. {ABSTAIN}"),
@@ -57,13 +53,11 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"level": "auto"}, f"level is 'auto'. {LEVEL}"),
     ({"max_docs": 0}, f"max_docs is 0. {DOCUMENTS}"),
     ({"max_docs": 1.0}, f"max_docs is a float. {DOCUMENTS}"),
-    ({"max_docs": True}, f"max_docs is True. {DOCUMENTS}"),
     ({"order": "best"}, f"order is 'best'. {ORDER}"),
     ({"order": None}, f"order is None. {ORDER}"),
     ({"marks": "none"}, f"marks is 'none'. {MARKS}"),
     ({"min_tokens": 0}, f"min_tokens is 0. {TOKENS}"),
     ({"timeout": 0}, f"timeout is 0. {TIMEOUT}"),
-    ({"timeout": -1.5}, f"timeout is -1.5. {TIMEOUT}"),
     ({"timeout": math.nan}, f"timeout is nan. {TIMEOUT}"),
     ({"timeout": math.inf}, f"timeout is inf. {TIMEOUT}"),
     ({"timeout": True}, "timeout is True. Pass seconds, such as 60.0."),
@@ -103,23 +97,6 @@ def test_numbers_of_numpy_become_numbers_of_python() -> None:
     assert options == CompressionOptions(budget=12, level=3, max_docs=2, recall=0.9)
     assert type(options.budget) is type(options.level) is type(options.max_docs) is int
     assert type(CompressionOptions(rate=np.float32(0.5)).rate) is float
-
-
-def test_without_arguments_nothing_is_limited() -> None:
-    options = CompressionOptions()
-    assert not options.is_limited
-    assert options.arguments() == {
-        "budget": None,
-        "rate": None,
-        "recall": None,
-        "abstain": None,
-        "level": None,
-        "max_docs": None,
-        "order": "source",
-        "marks": "structure",
-        "min_tokens": None,
-        "timeout": None,
-    }
 
 
 @pytest.mark.parametrize(

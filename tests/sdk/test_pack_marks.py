@@ -96,19 +96,6 @@ def test_no_record_is_made_of_two(form: Callable[[int], str], count: int, budget
         assert all(YEARS[number] == year for number, year in stated_years(part)), result.text
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_no_record_is_made_of_two_by_the_bundled_model(form: Callable[[int], str]) -> None:
-    compressor = Compressor()
-    stated = 0
-    for budget in (20, 60, 140):
-        result = compressor.compress(QUESTION, [form(40)], budget=budget)
-        for part in unmarked_parts(result):
-            years = stated_years(part)
-            stated += len(years)
-            assert all(YEARS[number] == year for number, year in years), result.text
-    assert stated > 0
-
-
 @given(form=st.sampled_from(FORMS), count=st.integers(2, 60), budget=st.integers(8, 400))
 @settings(max_examples=100)
 def test_a_mark_stands_wherever_a_block_was_cut(form: Callable[[int], str], count: int, budget: int) -> None:

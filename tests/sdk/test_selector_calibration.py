@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
-from tersely.runtime.artifacts import Artifact, load_artifact, write_manifest
+from tersely.runtime.artifacts import Artifact, write_manifest
 from tersely.score.calibration import (
     FILE,
     Calibration,
@@ -115,15 +114,6 @@ def test_limit_that_drops_good_sentences_breaks_recall(compressor: Compressor) -
     assert compressor.compress(QUERY, DOCS, recall=0.9, max_docs=1).recall_met is False
 
 
-def test_limit_with_room_for_good_sentences_keeps_recall(compressor: Compressor) -> None:
-    needed = compressor.compress(QUERY, DOCS, recall=0.9).tokens_after
-    assert compressor.compress(QUERY, DOCS, recall=0.9, budget=needed).recall_met is True
-
-
-def test_without_a_recall_nothing_is_promised(compressor: Compressor) -> None:
-    assert compressor.compress(QUERY, DOCS, budget=12).recall_met is None
-
-
 def test_a_dropped_piece_that_scores_low_breaks_the_promise_too() -> None:
     """The whole unit was never scored, so nobody knows whether it is needed."""
     scorer = CalibratedScorer()
@@ -133,21 +123,9 @@ def test_a_dropped_piece_that_scores_low_breaks_the_promise_too() -> None:
     assert compressor.compress(QUERY, [CODE, *DOCS], recall=0.9, budget=40).recall_met is False
 
 
-@pytest.mark.parametrize(
-    ("recall", "message"),
-    [
-        (1, "no calibration"),
-        (0, "above 0"),
-        (True, "True"),
-        ("0.9", "a str"),
-        (0.99, "30 questions can"),
-    ],
-)
-def test_a_recall_that_cannot_be_promised_is_refused(
-    compressor: Compressor, recall: object, message: str
-) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        compressor.compress(QUERY, DOCS, recall=recall)
+def test_a_recall_that_cannot_be_promised_is_refused(compressor: Compressor) -> None:
+    with pytest.raises(InvalidInputError, match="30 questions can"):
+        compressor.compress(QUERY, DOCS, recall=0.99)
 
 
 def test_uncalibrated_model_is_refused_with_a_remedy() -> None:
@@ -155,10 +133,8 @@ def test_uncalibrated_model_is_refused_with_a_remedy() -> None:
         Compressor(FakeScorer()).compress(QUERY, DOCS, recall=0.9)
 
 
-def test_a_damaged_calibration_is_an_artifact_error(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(load_artifact().path, folder)
-    (folder / "calibration.json").write_text('{"scores": []}')
-    write_manifest(folder)
+def test_a_damaged_calibration_is_an_artifact_error(model: Path) -> None:
+    (model / "calibration.json").write_text('{"scores": []}')
+    write_manifest(model)
     with pytest.raises(ArtifactError, match="calibration"):
-        Compressor(folder)
+        Compressor(model)

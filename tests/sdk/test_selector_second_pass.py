@@ -82,16 +82,6 @@ def score_alike() -> Sequence[DocumentScores]:
     return bundled_selector().score(CASE.question, ALIKE)
 
 
-@pytest.mark.parametrize("gate_logit", [GATE_OPEN, None])
-def test_the_order_of_documents_does_not_change_a_score(gate_logit: float | None) -> None:
-    selector, _ = recording_selector(gate_logit=gate_logit)
-    order = [2, 0, 3, 1]
-    expected = selector.score(TWO_HOP_QUESTION, DOCUMENTS)
-    permuted = selector.score(TWO_HOP_QUESTION, [DOCUMENTS[number] for number in order])
-    for number, own in zip(order, permuted, strict=True):
-        np.testing.assert_allclose(own.scores, expected[number].scores, atol=1e-5)
-
-
 @settings(max_examples=12)
 @given(st.permutations(range(len(ALIKE))))
 def test_the_order_of_documents_of_one_length_changes_no_score(order: Sequence[int]) -> None:

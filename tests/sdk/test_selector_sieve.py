@@ -119,16 +119,6 @@ def test_question_of_unknown_words_rules_nothing_out() -> None:
     assert len(session.windows()) == COUNT
 
 
-def test_receipt_names_the_unread_units_of_a_long_input() -> None:
-    selector, _ = recording_selector(gate_logit=GATE_CLOSED, max_tokens=FEW_TOKENS)
-    texts = [own.text for own in make_long_input(80, NEEDLE_AT)]
-    result = Compressor(selector).compress(NEEDLE_QUESTION, texts, budget=30)
-    assert NEEDLE in result.text
-    unread = {span.doc for span in result.dropped if span.reason == "unread"}
-    assert unread
-    assert NEEDLE_AT not in unread
-
-
 def test_ruled_out_sentence_counts_as_read() -> None:
     compressor = Compressor(bundled_selector())
     texts = [own.text for own in make_long_input(COUNT, NEEDLE_AT)]

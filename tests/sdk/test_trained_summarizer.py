@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
-from tersely.runtime.artifacts import load_artifact, write_manifest
+from tersely.runtime.artifacts import load_artifact
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.summaries import Summarizer, Summary
 from tersely_agents.summaries.grounding import Sources
 from tersely_agents.summaries.summarizer import TrainedModel, describe_prompts
+from tests.sdk.agents import write_trained
 from tests.sdk.fakes import FakeScorer
 
 QUERY = "When does the ferry leave Port Maren?"
@@ -79,24 +79,14 @@ def test_a_base_without_a_trained_summarizer_is_refused() -> None:
         Summarizer(ScriptedChat([""]), base="model.gguf")
 
 
-def write_artifact(folder: Path, prompts: dict[str, str]) -> Path:
-    folder.mkdir()
-    (folder / "adapter.gguf").write_bytes(b"GGUF" + b"\0" * 20)
-    limits = {"preselect": 9, "max_tokens": 9}
-    values = {"kind": "summarizer", "adapter": "adapter.gguf", "prompts": prompts, **limits}
-    (folder / "config.json").write_text(json.dumps(values), "utf-8")
-    write_manifest(folder)
-    return folder
-
-
 def test_a_summarizer_for_other_prompts_is_refused(tmp_path: Path) -> None:
-    folder = write_artifact(tmp_path / "old", {"summary_system": "00000000"})
+    folder = write_trained(tmp_path / "old", "summarizer", {"summary_system": "00000000"})
     with pytest.raises(ArtifactError, match="prompts that tersely no longer has"):
         Summarizer(str(folder))
 
 
 def test_a_selector_is_no_summarizer_and_the_other_way_round(tmp_path: Path) -> None:
-    folder = write_artifact(tmp_path / "new", describe_prompts())
+    folder = write_trained(tmp_path / "new", "summarizer", describe_prompts())
     assert load_artifact(folder, kind="summarizer").file("adapter.gguf").exists()
     with pytest.raises(ArtifactError, match="'summarizer', not a 'selector'"):
         Compressor(folder)

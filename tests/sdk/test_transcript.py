@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -85,10 +84,6 @@ def test_applying_an_event_never_changes_the_transcript() -> None:
         assert event == given
         assert after != state
         state = after
-
-
-def test_the_same_events_give_equal_transcripts() -> None:
-    assert replay(LOG) == replay(json.loads(json.dumps(LOG)))
 
 
 def test_a_changed_copy_of_a_message_changes_no_transcript() -> None:
