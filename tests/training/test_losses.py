@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from training.selector.losses import balanced_bce, listwise
+from training.selector.losses import balanced_bce, centred_regression, listwise
 
 
 def log1pexp(x: float) -> float:
@@ -52,3 +52,11 @@ def test_listwise_counts_each_question_once() -> None:
     group = torch.tensor([0, 0, 0, 1, 1])
     expected = (math.log(3) + log1pexp(1.0)) / 2
     assert float(listwise(logits, labels, group, 2)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_centred_regression_compares_within_one_question() -> None:
+    logits = torch.tensor([1.0, 3.0, 10.0, 4.0, 4.0])
+    targets = torch.tensor([0.0, 0.0, 0.0, 1.0, 3.0])
+    group = torch.tensor([0, 0, 1, 2, 2])
+    # Differences 1, 3 around 2; a single sentence has none; 3, 1 around 2.
+    assert float(centred_regression(logits, targets, group, 3)) == pytest.approx((1.0 + 0.0 + 1.0) / 3)

@@ -76,6 +76,7 @@ def _list(runs: list[dict[str, Any]]) -> str:
         f"{r['questions']:,} questions in {r['minutes']} minutes (seed {r['seed']}, learning rate "
         f"{r['learning_rate']:g}"
         + (", read with the rounding of int8" if r.get("int8") else "")
+        + (", taught by cosines of the base model" if r.get("distillation") else "")
         + (f", Phase II with {r['reader']}, epoch {r['best_epoch']})" if r.get("phase") == 2 else ")")
         for r in runs
     ]

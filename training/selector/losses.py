@@ -38,3 +38,17 @@ def listwise(logits: Tensor, labels: Tensor, group: Tensor, groups: int) -> Tens
         if len(positives) and len(negatives):
             losses.append(nn.functional.softplus(torch.logsumexp(negatives, 0) - positives).mean())
     return torch.stack(losses).mean() if losses else logits.sum() * 0.0
+
+
+def centred_regression(logits: Tensor, targets: Tensor, group: Tensor, groups: int) -> Tensor:
+    """Return the mean squared difference of logits and targets, after the mean of each question is subtracted
+    from both.
+
+    Shapes (n,), group ids in [0, groups). Each question counts once in the mean.
+    """
+    losses: list[Tensor] = []
+    for g in range(groups):
+        difference = (logits - targets)[group == g]
+        if len(difference):
+            losses.append((difference - difference.mean()).square().mean())
+    return torch.stack(losses).mean() if losses else logits.sum() * 0.0

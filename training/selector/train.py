@@ -23,7 +23,8 @@ from tersely.score.layout import Layout
 from training.checkpoint import resume, save_checkpoint
 from training.optimisation import adamw, keep_freed_memory, precision, set_learning_rate, triangle
 from training.run import Run, read_runs, show_progress, write_text
-from training.selector.losses import balanced_bce, listwise
+from training.selector.distillation import Teacher
+from training.selector.losses import balanced_bce, centred_regression, listwise
 from training.selector.validate import compute_selection_score, validate
 from training.selector_model.batching import (
     PART_TOKENS,
@@ -54,9 +55,12 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
     set_seed(config.seed)
     run.writes = accelerator.is_main_process
     model, tokenizer, layout_config = build_selector(config)
+    teacher = None
     if start_from is not None:
         model.load_state_dict(load_weights(start_from))
         run.origins = read_runs(start_from)
+        if config.train.distillation:
+            teacher = Teacher(model, config, layout_config).to(accelerator.device)
     layout = Layout(Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()), layout_config)
     groups, heldout = (read_groups(run.folder, part) for part in ("train", "heldout"))
     random.Random(config.seed).shuffle(heldout)
@@ -66,7 +70,7 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
     if not taught:
         raise ValueError("no question is left to train on; check labels and longest in [data]")
     model.to(accelerator.device)
-    trainer = Trainer(accelerator, model, config, builder, taught, run)
+    trainer = Trainer(accelerator, model, config, builder, taught, run, teacher)
     save_weights = partial(save_trained, model, tokenizer, layout_config)
     trainer.resume()
     while trainer.epoch < config.train.epochs and not trainer.is_over:
@@ -100,8 +104,9 @@ class Trainer:
         builder: WindowBuilder,
         taught: Sequence[int],
         run: Run,
+        teacher: Teacher | None = None,
     ) -> None:
-        self.accelerator, self.model, self.config = accelerator, model, config
+        self.accelerator, self.model, self.config, self.teacher = accelerator, model, config, teacher
         self.builder, self.taught, self.run = builder, taught, run
         self.optimizer = adamw(model, config.train.learning_rate, config.train.weight_decay)
         self.epoch = self.place = self.step = self.questions = 0
@@ -122,6 +127,7 @@ class Trainer:
             "minutes": self.run.clock.minutes(),
             "learning_rate": self.config.train.learning_rate,
             "int8": self.config.train.int8,
+            "distillation": self.config.train.distillation,
         }
 
     def train_epoch(self) -> None:
@@ -193,6 +199,11 @@ class Trainer:
             + c.rank_weight * parts["rank"]
             + c.relevance_weight * parts["relevance"]
         )
+        if self.teacher is not None:
+            with self.accelerator.autocast():
+                targets = self.teacher.compute_targets(batch, device)
+            parts["teacher"] = centred_regression(keep, targets, keep_group, batch.groups)
+            loss = loss + c.distillation * parts["teacher"]
         if not math.isfinite(float(loss.detach())):
             raise FloatingPointError(f"loss is {float(loss)} at step {self.step}; lower learning_rate")
         loss.backward()

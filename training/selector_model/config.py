@@ -101,6 +101,9 @@ class TrainConfig:
     """Weight of the listwise loss over all sentences of a question."""
     relevance_weight: float = 0.5
     """Weight of the document-relevance loss."""
+    distillation: float = 0.0
+    """Weight of the regression to a teacher (`training/selector/distillation.py`), which is made of the
+    weights that a run starts from; without `--start-from` there is none."""
     int8: bool = False
     """Train and validate with the rounding of the exported int8 graph
     (`training/selector_model/rounding.py`). For BERT encoders only."""

@@ -20,7 +20,7 @@ from transformers import AutoModel, AutoTokenizer
 from tersely.score.layout import LayoutConfig
 from training.selector_model.batching import Batch
 from training.selector_model.config import Head, SelectorConfig
-from training.selector_model.packed import can_pack, encode_packed
+from training.selector_model.packed import can_pack, encode
 
 
 class SelectorModel(nn.Module):
@@ -58,9 +58,7 @@ class SelectorModel(nn.Module):
     def read(self, input_ids: Tensor, attention_mask: Tensor, **rest: Tensor) -> tuple[Tensor, Tensor]:
         """Return the same as `forward`, without padding if `encode_packed` supports the encoder, and with the
         rounding of the exported graph if `int8` is set."""
-        if not can_pack(self.encoder):
-            return self(input_ids, attention_mask, **rest)
-        hidden = encode_packed(self.encoder, input_ids, attention_mask, int8=self.int8)
+        hidden = encode(self.encoder, input_ids, attention_mask, int8=self.int8)
         return self.heads(hidden, input_ids, **rest)
 
     def heads(
@@ -72,10 +70,10 @@ class SelectorModel(nn.Module):
         doc_positions: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """Compute the outputs from the encoder's last hidden states (B, L, H)."""
-        sentences = _compute_means(segments, sentence_positions.shape[1], hidden)
+        sentences = compute_means(segments, sentence_positions.shape[1], hidden)
         query = compute_mean((segments == 0).to(hidden.dtype)[:, None, :], hidden)
         document = torch.cumsum((input_ids == self.doc_id).to(torch.int64), dim=1) * (segments > 0)
-        body = _compute_means(document, doc_positions.shape[1], hidden)
+        body = compute_means(document, doc_positions.shape[1], hidden)
         at_sentence = _gather(hidden, sentence_positions)
         at_document = _gather(hidden, doc_positions)
         if self.head == "sen":
@@ -88,7 +86,7 @@ class SelectorModel(nn.Module):
         return keep, relevance
 
 
-def _compute_means(owner: Tensor, count: int, hidden: Tensor) -> Tensor:
+def compute_means(owner: Tensor, count: int, hidden: Tensor) -> Tensor:
     """Return the means of the tokens of owners 1, 2, ... count: (B, L) and (B, L, H) give (B, count, H)."""
     numbers = torch.arange(1, count + 1, device=owner.device)
     return compute_mean((owner[:, None, :] == numbers[None, :, None]).to(hidden.dtype), hidden)

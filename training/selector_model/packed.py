@@ -31,6 +31,13 @@ def can_pack(encoder: Any) -> bool:
     )
 
 
+def encode(encoder: Any, input_ids: Tensor, attention_mask: Tensor, *, int8: bool = False) -> Tensor:
+    """Return the last hidden states (B, L, H), by `encode_packed` if it supports the encoder."""
+    if can_pack(encoder):
+        return encode_packed(encoder, input_ids, attention_mask, int8=int8)
+    return encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+
+
 def encode_packed(encoder: Any, input_ids: Tensor, attention_mask: Tensor, *, int8: bool = False) -> Tensor:
     """Return the last hidden states (B, L, H), zeros at padding. Padding must be at the end of a row.
 
