@@ -58,7 +58,8 @@ def test_targets_add_cosines_of_question_and_document_read_apart(phase1: Path, b
                 places.append([len(ids) + 1 + i for i in range(len(own))])
                 ids += own
             states = read(ids)
-            near_window = _cosine(states[sum(places, [])].mean(0), query)
+            whole = [i for place in places for i in place]
+            near_window = _cosine(states[whole].mean(0), query)
             for (_, sentence), place in zip(window.sentences, places, strict=True):
                 near = _cosine(states[place].mean(0), query)
                 expected[number, (at, sentence)] = SENTENCE_WEIGHT * near + WINDOW_WEIGHT * near_window
