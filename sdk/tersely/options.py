@@ -59,7 +59,7 @@ class CompressionOptions:
         metadata=_flag(
             float,
             "R",
-            "return nothing if the documents do not answer the question; this share of answerable "
+            "return nothing if the documents seem not to answer the question; this share of answerable "
             "questions gets through, in (0, 1)",
         ),
     )

@@ -37,7 +37,7 @@ class Span:
     reason: str
     """Why it was kept or dropped.
 
-    Kept: "score" (its score was high enough), "coverage" (without a query: it adds most to the other kept
+    Kept: "score" (its score was high enough), "coverage" (without a query: it adds the most to the other kept
     units), "truncated" (a part of a block or a unit that was opened or cut), "unchanged" (everything fits),
     "bypassed" (nothing to compress, or fewer tokens than `min_tokens`), "failed_open" (the model failed or
     its time was up).
@@ -47,8 +47,8 @@ class Span:
     detail is full), "duplicate" (a kept sentence or record says the same, word for word), "unread" (the model
     did not read it: the input was too long or the time too short, and other parts share more words with the
     query), "echo" (half of its document or block repeats the query, so only the best part of it competes),
-    "markup" (tags of a web page, or an HTML comment in prose), "abstained" (the documents do not answer the
-    query).
+    "markup" (tags of a web page, or an HTML comment in prose or a page), "abstained" (the documents seem not
+    to answer the query).
     """
 
 
