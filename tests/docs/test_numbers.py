@@ -218,13 +218,17 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
         ),
         (
             "laya-compactor keeps {:.1f} % of HotpotQA's gold paragraphs, tersely {:.1f} %. On SQuAD, "
-            "laya-compactor's search finds the paragraph of 73.5 % of the questions, and {:.1f} % are left "
-            "after compression; our search finds {:.1f} %, and tersely loses none of them. "
+            "laya-compactor's search finds the right paragraph for 73.5 % of all questions, and its "
+            "compression still has it for {:.1f} %. Our search finds it for {:.1f} %, and tersely's "
+            "compression still has it for {:.1f} %. "
             "Entroly keeps {:.1f} % of the answers in a tenth of a JSON result with SQuAD's passages, "
             "tersely {:.1f} %, and BM25 {:.1f} %.",
             lambda: (
                 *(published("laya-compactor: gold documents of HotpotQA", 0.68, s) for s in THEIRS_AND_OURS),
-                *(published("laya-compactor: gold documents of SQuAD", 0.303, s) for s in THEIRS_AND_OURS),
+                *(
+                    published("laya-compactor: gold documents of SQuAD", 0.303, s)
+                    for s in ("published", "all documents", "tersely")
+                ),
                 *(
                     published("Entroly: answers of SQuAD in a JSON result", 0.104, s)
                     for s in (*THEIRS_AND_OURS, "BM25 sentences")
