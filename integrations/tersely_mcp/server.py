@@ -275,7 +275,7 @@ def _experience_tools(bank: ExperienceBank) -> Tools:
     def recall(
         query: Annotated[ShortText, Field(description="what you are about to do, or are stuck with")],
         problem: Annotated[ShortText, Field(description="the task that you work on")] = "",
-        k: Annotated[int, Field(description="most lessons", ge=1, le=50)] = 5,
+        k: Annotated[int, Field(description="largest number of lessons", ge=1, le=50)] = 5,
     ) -> CallToolResult:
         """Finds lessons of earlier runs that may help now."""
         with _translated_errors():

@@ -89,7 +89,7 @@ class CompressionOptions:
         metadata=_option(
             partial(_check_question_share, condition="must get through if they can be answered"),
             "R",
-            "return nothing if the documents do not answer the question; this share of answerable "
+            "return nothing if the documents seem not to answer the question; this share of answerable "
             "questions gets through, in (0, 1)",
         ),
     )

@@ -21,7 +21,7 @@ Source = tuple[str | None, str]
 
 REASONS = {
     "score": "it is among the best",
-    "coverage": "it adds most to the rest",
+    "coverage": "it adds the most to what else is kept",
     "unchanged": "everything fits",
     "bypassed": "there was too little to compress",
     "failed_open": "the model failed",
@@ -34,7 +34,7 @@ REASONS = {
     "unread": "the text is too long to be read whole",
     "echo": "its document repeats the question",
     "markup": "it is markup",
-    "abstained": "the documents do not answer the question",
+    "abstained": "the documents seem not to answer the question",
 }
 """Why a unit was kept or dropped, for readers."""
 
@@ -120,7 +120,8 @@ def make_page(receipt: Receipt, query: str | None, documents: Sequence[Source]) 
 
 
 def _title(query: str | None) -> str:
-    return escape(" ".join((query or "What covers most of the documents").split()))
+    title = query or "The sentences that cover as much of the documents as possible"
+    return escape(" ".join(title.split()))
 
 
 def _count_sentences(spans: Sequence[Receipt], documents: Sequence[Source]) -> int:

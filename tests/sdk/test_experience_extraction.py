@@ -82,7 +82,7 @@ def test_experiences_come_from_successes_and_failures_together() -> None:
 
 
 def test_lessons_of_a_mixed_group_have_outcomes_of_their_own() -> None:
-    """Evolving, figure 4: 51.5 % of the lessons come from successes and 48.5 % from failures."""
+    """Evolving Rollouts, figure 4: 51.5 % of the lessons come from successes and 48.5 % from failures."""
     model = ScriptedChat([CONDENSED, CONDENSED, GROUP, MIXED])
     one, two = extract(model, "Who?", [Attempt(LOG, 1.0), Attempt(LOG, 0.0)])
     assert (one.success, two.success) == (True, False)
@@ -104,7 +104,7 @@ def test_lessons_of_a_unanimous_group_share_its_outcome(reward: float, success: 
 
 
 def test_condensed_steps_keep_choices_and_findings() -> None:
-    """Evolving, appendix B.1."""
+    """Evolving Rollouts, appendix B.1."""
     step = {
         "intent": "find the builder",
         "tool": "open",

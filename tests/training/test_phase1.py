@@ -90,6 +90,20 @@ def test_prepared_run_keeps_its_mixture(
     assert used.data.repeats == config.data.limit(24).repeats != config.data.repeats
 
 
+def test_an_export_replaces_no_model_unless_told_to(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets: list[Path] = []
+    monkeypatch.setattr(program, "read_settings", lambda *_: make_config(bert))
+    monkeypatch.setattr(program, "read_runs", lambda _: [{}])
+    monkeypatch.setattr(program, "export_artifact", lambda _, __, target, *___: targets.append(target))
+    command = ["selector", "--config", "x.toml", "--out", str(tmp_path), "--stage", "export"]
+    for options in ([], ["--artifact", "models/mine"]):
+        monkeypatch.setattr("sys.argv", [*command, *options])
+        program.main()
+    assert targets == [tmp_path / "model", Path("models/mine")]
+
+
 @pytest.mark.parametrize("embeds", [False, True])
 def test_preparation_ends_in_time_on_a_slow_machine(
     bert: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embeds: bool

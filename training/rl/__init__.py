@@ -1,4 +1,4 @@
-"""Reinforcement learning for agents that search, compress and learn (RECON, ZipRL, SUPO, Evolving).
+"""Reinforcement learning for agents that search, compress and learn (RECON, ZipRL, SUPO, Evolving Rollouts).
 
 trajectory.py    the record of a rollout: token ids, log-probabilities, masks, rewards
 episode.py       the protocol of a rollout: a context to continue, a step with the policy's reply

@@ -1,7 +1,7 @@
 """`python -m training.rl.imitate --rollouts FOLDER/rollouts.jsonl --base MODEL --out RUN`
 
-Supervised training on good rollouts of `training.rl.harvest`, such as Evolving's with recalled lessons
-(section 3.3) or ZipRL's cold start (appendix A).
+Supervised training on good rollouts of `training.rl.harvest`, such as those of Evolving Rollouts with
+recalled lessons (section 3.3) or ZipRL's cold start (appendix A).
 
 The rollouts must be those of a policy with the base's tokenizer. RUN gets the whole model, or with --rank an
 adapter. It runs on several GPUs under `torchrun`.

@@ -1,4 +1,4 @@
-"""A language model that judges answers (Evolving, appendix B.2: the reward of a rollout)."""
+"""A language model that judges answers (Evolving Rollouts, appendix B.2: the reward of a rollout)."""
 
 from __future__ import annotations
 

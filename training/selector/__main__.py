@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
     parser.add_argument("--out", type=Path, required=True, help="folder for prepared data and checkpoints")
-    parser.add_argument("--artifact", type=Path, help="folder of the exported model; models/NAME by default")
+    parser.add_argument("--artifact", type=Path, help="folder of the exported model; RUN/model by default")
     parser.add_argument("--start-from", type=Path, help="`final` folder of the run to start from")
     parser.add_argument("--max-minutes", type=float, help="approximate time limit of the whole command")
     parser.add_argument(
@@ -76,7 +76,7 @@ def main() -> None:
             command += " --start-from SHIPPED/final"
         if read_runs(args.out / "final")[-1].get("phase") == 2:
             command += "`, then `python -m training.selector.phase2 --start-from RUN --out RUN2 ..."
-        target = args.artifact or Path("models") / config.name
+        target = args.artifact or args.out / "model"
         print(export_artifact(config, args.out, target, command, args.decision, clock))
 
 

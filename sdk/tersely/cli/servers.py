@@ -42,7 +42,7 @@ LIMITS = combine(
         multiple=True,
     ),
     option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)"),
-    option("--timeout S", "most seconds that a request waits for the compression (default: 10)"),
+    option("--timeout S", "largest number of seconds that a request waits for the compression (default: 10)"),
     option("--open-originals", "give the model a tool for originals, which the proxy answers"),
     LEDGER,
     option("--holdout R", "with --ledger: share of conversations that are never shortened (default: 10%)"),
@@ -52,9 +52,9 @@ LIMITS = combine(
 @click.command()
 @address_options(8080)
 @option("--queue N", "requests that may wait; further ones are refused with 429 (default: 32)")
-@option("--timeout S", "most seconds from a request to its result (default: 60)")
-@option("--max-bytes N", "of a request's body (default: 8388608)")
-@option("--max-documents N", "of a request (default: 1000)")
+@option("--timeout S", "largest number of seconds from a request to its result (default: 60)")
+@option("--max-bytes N", "largest number of bytes of a request (default: 8388608)")
+@option("--max-documents N", "largest number of documents of a request (default: 1000)")
 @option("--log-text", "write queries to the log")
 @LEDGER
 @COMPRESSOR

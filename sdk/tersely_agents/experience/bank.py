@@ -1,4 +1,4 @@
-"""Lessons that outlive the run in which they were learned (Evolving, section 3.4 and appendix B).
+"""Lessons that outlive the run in which they were learned (Evolving Rollouts, section 3.4, appendix B).
 
 One SQLite file holds the entries with their vectors (`storage`); a matrix in memory finds them (`vectors`).
 Entries that are replaced, forgotten or revoked stay there. A replaced one comes back when its successor goes.

@@ -1,4 +1,4 @@
-"""Extract experiences from attempts with a chat model, and format them for a prompt (Evolving, appendix B.1).
+"""Extract experiences with a chat model, and format them for a prompt (Evolving Rollouts, appendix B.1).
 
 First each attempt is condensed to JSON. Then one prompt compares all attempts at a problem.
 """

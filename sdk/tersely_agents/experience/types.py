@@ -45,7 +45,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """One lesson (Evolving, appendix B.1)."""
+    """One lesson (Evolving Rollouts, appendix B.1)."""
 
     title: str
     description: str

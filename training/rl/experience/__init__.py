@@ -1,4 +1,4 @@
-"""The experience bank of a training run (Evolving).
+"""The experience bank of a training run (Evolving Rollouts).
 
 start.py       `python -m training.rl.experience.start`: the first bank, from recorded rollouts (equation 2)
 editions.py    published editions of the bank, which rollouts read
