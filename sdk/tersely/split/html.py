@@ -13,9 +13,9 @@ Range = tuple[int, int]
 """(start, end) in code points."""
 
 _PAGE = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:(?P<whole>!doctype\s+html|html|head|body)"
-    r"|table|div|main|article|section|aside|header|nav|p|h[1-6]|ul|ol|dl|pre|details|figure|blockquote|span|form"
-    r"|center)\b",
+    r"\s*(?P<xml><\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:(?P<whole>!doctype\s+html|html|head|body)\b"
+    r"|(?:table|div|main|article|section|aside|header|nav|p|h[1-6]|ul|ol|dl|pre|details|figure|blockquote|span|form"
+    r"|center)\b(?![^>]*\sxmlns))",
     re.IGNORECASE | re.DOTALL,
 )
 _MARKDOWN = re.compile(r"^ {0,3}(?:#{1,6} |```|~~~|[-*+] |\||>)", re.MULTILINE)
@@ -79,8 +79,8 @@ def blank(text: str, ranges: Sequence[Range]) -> str:
 def _is_page(text: str) -> bool:
     """Return whether a text is a web page, or a part of one without Markdown."""
     page = _PAGE.match(text, 0, 2000)
-    if page is None or page["whole"]:
-        return page is not None
+    if page is None or page["whole"] or page["xml"]:
+        return page is not None and page["whole"] is not None
     return text.rstrip().endswith(">") and _MARKDOWN.search(text) is None
 
 

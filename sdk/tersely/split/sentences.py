@@ -46,11 +46,11 @@ from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA
 from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE, TITLE
-from tersely.split.xml import WHOLE_XML, XML
+from tersely.split.xml import XML
 from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
 
-_WHOLE_FORMATS = (WHOLE_XML, WHOLE_PAGE, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
+_WHOLE_FORMATS = (WHOLE_PAGE, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
 _FORMATS = (
     FENCE,
     BEGIN_BLOCK,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
-from tersely.split.lines import Format, Lines, WholeFormat
+from tersely.split.lines import Format, Lines
 
 Sort = Literal["open", "close", "empty", "comment", "data", "other"]
 
@@ -30,7 +30,7 @@ _ENCLOSED: tuple[tuple[str, str, Sort], ...] = (
     ("<![CDATA[", "]]>", "data"),
     ("<?", "?>", "other"),
 )
-_START = re.compile(rf"[^\S\n]*+<(?:\?xml\s|!DOCTYPE\s|{_NAME}[\s/>])")
+_START = re.compile(rf"[^\S\n]*+<(?:\?xml[\s-]|!DOCTYPE\s|{_NAME}[\s/>])")
 _NAMESPACE = re.compile(r"\sxmlns(?::[\w.-]+)?\s*=")
 _HTML = frozenset(
     """
@@ -87,16 +87,9 @@ def is_xml(text: str) -> bool:
     return True
 
 
-def _is_document(text: str) -> bool:
-    """Return whether a text is XML and not HTML."""
-    text = text.strip()
-    if not text.endswith(">"):
-        return False
-    root = next((token for token in scan(text, 0, len(text)) if token.name), None)
-    return root is not None and not _is_html(text, root) and is_xml(text)
-
-
-def _is_html(text: str, root: Token) -> bool:
+def _is_html(text: str) -> bool:
+    """Return whether the root of an XML text is an element of HTML, and the text does not say otherwise."""
+    root = next(token for token in scan(text, 0, len(text)) if token.name)
     name = root.name.lower()
     return name == "html" or (
         name in _HTML and not text.startswith("<?xml") and not _NAMESPACE.search(root.attributes)
@@ -116,7 +109,8 @@ def _find_xml_end(lines: Lines, index: int) -> int | None:
     end = index + text.count("\n", lines.starts[index], stop)
     element = text[start:stop]
     # A replaced character is one that XML does not allow.
-    if text[stop : lines.end_of(end)].strip() or "\ufffd" in element or not _is_document(element):
+    is_apart = not text[stop : lines.end_of(end)].strip()
+    if not is_apart or "\ufffd" in element or _is_html(element) or not is_xml(element):
         return None
     lines.xml_budget += stop - start
     return end + 1
@@ -141,5 +135,4 @@ def _find_root_end(text: str, start: int) -> tuple[int, bool]:
     return (len(text) if at < 0 or text.startswith(("<!", "<?"), at) else at), False
 
 
-WHOLE_XML = WholeFormat("xml", re.compile(r"\s*<").match, _is_document)
 XML = Format("xml", _START, _find_xml_end)
