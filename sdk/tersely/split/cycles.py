@@ -22,6 +22,7 @@ _IDENTITY = re.compile(r"[\W\d]*(?:\w*name|\w*id|title)\b", re.IGNORECASE)
 """The same in a record that holds others."""
 _OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
 """Kinds of blocks that are no part of cycles."""
+_LABEL = re.compile(r"\w[\w .-]*[:=]")
 _BULLETS = "-*+•"
 _FEWEST_LINES = 6
 _DEEPEST = 4
@@ -108,13 +109,43 @@ def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[i
 
 
 def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
-    """Return, for each line of a region, the line that begins its record; None if there are no cycles."""
-    if len(region) < _FEWEST_LINES:
-        return None
+    """Return, for each line of a region, the line that begins its record; None if there are no cycles.
+
+    A line that is indented belongs to the one above it that is not. Cycles are found among the others.
+    """
     if owners := _read_levels(region):
         return owners
+    outer = _list_outer(region)
+    found = _find_outer_owners([region[at] for at in outer])
+    if found is None:
+        return None
+    owners = [None] * len(region)
+    starts = {outer[owner] for owner in found if owner is not None}
+    for (at, below), owner in zip(pairwise([*outer, len(region)]), found, strict=True):
+        owners[at] = None if owner is None else outer[owner]
+        owners[at + 1 : below] = [at if at in starts else owners[at]] * (below - at - 1)
+    return owners
+
+
+def _list_outer(region: Sequence[Place]) -> list[int]:
+    """Return the lines that are indented least. If names are aligned to the right, indents do not count."""
+    ends = [
+        name.end() + place.indent if (name := _LABEL.match(place.line.lstrip())) else 0 for place in region
+    ]
+    column, count = Counter(filter(None, ends)).most_common(1)[0] if any(ends) else (0, 0)
+    is_aligned = count * 5 >= len(region) * 4
+    base = min((place.indent for place in region), default=0)
+    return [
+        at
+        for at, (place, end) in enumerate(zip(region, ends, strict=True))
+        if place.indent == base or (is_aligned and end == column)
+    ]
+
+
+def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
+    """Return the owners of lines that are not indented; None if there are no cycles."""
     prose = sum(speaks(place) for place in region)
-    if prose * 3 > len(region):
+    if len(region) < _FEWEST_LINES or prose * 3 > len(region):
         return None
     for read in READERS:
         tags = read(region)
