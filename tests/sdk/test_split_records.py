@@ -121,6 +121,8 @@ def test_no_first_line_of_a_record_is_kept_alone(text: str) -> None:
         "INFO pier opens\nINFO dock opens\nWARN quay leaks\nINFO shed opens\nWARN dock leaks\n" * 2,
         "pier 3 41\ndock 4 17\nquay 5 29\nshed 6 13\nlamp 7 11\nrope 8 19\n",
         "The pier was wet\nAnd the dock was dry\nThe quay was old\nA lamp was lit\nAnd ropes\nThe end\n",
+        "31 pier\n42 dock\n53 quay\n31 shed\n64 lamp\n75 rope\n31 gate\n86 lock\n",
+        "E11 pier\n--> a.py\nF12 dock\n--> b.py\nE11 quay\n--> c.py\nW13 shed\n--> d.py\n",
         "0 pier\n1 dock\n2 quay\n3 shed\n4 lamp\n5 rope\n6 gate\n",
     ],
 )

@@ -96,14 +96,14 @@ def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[i
     names: dict[int, list[int]] = {owner: [] for owner in owners if owner is not None}
     holders = {owners[owner] for owner in names}
     for at, owner in enumerate(owners):
-        if owner is None or at in names or len(region[at].line) > _LONGEST_NAME:
+        if owner is None or at in names or region[at].indent > region[owner].indent:
             continue
         own, line = names[owner], region[at].line
         if owner in holders:
             is_name = at == owner + 1 or (len(own) < _MOST_NAMES and _IDENTITY.match(line) is not None)
         else:
             is_name = not own and _NAME.match(line) is not None
-        if is_name:
+        if is_name and len(line) <= _LONGEST_NAME:
             own.append(at)
     return names
 
@@ -113,13 +113,13 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
 
     A line that is indented belongs to the one above it that is not. Cycles are found among the others.
     """
-    if owners := _read_levels(region):
-        return owners
+    if levels := _read_levels(region):
+        return levels
     outer = _list_outer(region)
     found = _find_outer_owners([region[at] for at in outer])
     if found is None:
         return None
-    owners = [None] * len(region)
+    owners: list[int | None] = [None] * len(region)
     starts = {outer[owner] for owner in found if owner is not None}
     for (at, below), owner in zip(pairwise([*outer, len(region)]), found, strict=True):
         owners[at] = None if owner is None else outer[owner]
@@ -186,6 +186,8 @@ class _Reader:
         """Find the records in groups of lines."""
         if steps == _DEEPEST or not (first := self._find_first(groups, depth)):
             return
+        if not steps and self._tags.index(first) * 3 > len(self._tags):
+            return  # most lines are no records
         bodies: list[Group] = []
         rests: list[Group] = []
         cut = self._find_outer(groups, first)
@@ -215,8 +217,11 @@ class _Reader:
     def _find_first(self, groups: Sequence[Group], depth: int) -> Tag | None:
         """Return the tag that begins the records in these groups.
 
-        That is one which follows lines without words, such as `^`, or else the first one that fits.
+        That is one which follows lines without words, such as `^`, or else the first one that fits. None fits
+        if there are many lines without words elsewhere.
         """
+        tags = [self._tags[at] for group in groups for at in group]
+        signs = sum(tag is not None and not tag.has_word for tag in tags)
         candidates: dict[Tag, None] = {}
         for group in groups:
             counts = Counter(self._tags[at] for at in group)
@@ -228,7 +233,7 @@ class _Reader:
             wrong, before = self._count_before(tag, groups)
             if wrong * 2 <= before and self._is_parted(tag, groups):
                 return tag
-            if not wrong:
+            if not wrong and tags.count(tag) > signs:
                 fit.append(tag)
         return fit[0] if fit else None
 

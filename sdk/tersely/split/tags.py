@@ -18,7 +18,9 @@ _TAG = re.compile(r"\s*(?P<sign>(?:[^\w\s]+\s*){0,3})(?P<word>\w+(?:[.-]\w+)*)?"
 _SECOND = re.compile(r"\S*\s+\W*(\w+)")
 _NUMBERS = re.compile(r"\b[0-9a-fA-F]*\d[0-9a-fA-F]*\b|\d+")
 _CAPITALS, _SMALL = re.compile(r"[A-Z]+"), re.compile(r"[a-z]+")
-_LABEL = re.compile(r"\s*\w[\w .-]+[:=]")
+_VALUE = re.compile(r"\w\S*\d|\d")
+"""The start of a word with a digit."""
+_LABEL = re.compile(r"\s*\w[\w .-]+[:=]\s")
 _END = re.compile(r"\W*(?:/|end(?![a-z]))", re.IGNORECASE)
 _FEWEST_LETTER_LINES, _MOST_LETTERS = 12, 12
 """Fewest lines, and most different letters, of a format whose tags are single letters."""
@@ -65,7 +67,8 @@ def _match(line: str) -> tuple[str, str]:
 
 
 def _choose(literal: Sequence[str], patterns: Sequence[str], region: Sequence[Place]) -> Tags:
-    counts = Counter(literal)
+    """Return the literal tag of each line, or its pattern if that tag is unique, or a word with a digit."""
+    counts = Counter(text for text in literal if not _VALUE.match(text))
     return [
         None
         if place.block.kind == "sentence"
@@ -89,7 +92,7 @@ def _read_letters(region: Sequence[Place]) -> Tags:
         or not all(map(str.isalpha, letters))
         or words < len(letters) * 2
         or not is_tight
-        or named * 2 > len(region)
+        or named * 10 > len(region)
     ):
         return ()
     tags = [sign + (word if sign else word[:1]) for sign, word in starts]
