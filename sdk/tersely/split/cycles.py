@@ -271,7 +271,7 @@ class _Reader:
             if records := self._cut(group, first):
                 inside.update(self._tags[at] for record in records for at in record[1:])
                 before += [self._tags[at] for at in group[: group.index(records[0][0])]]
-        wrong = sum(tag is not None and tag.is_literal and tag in inside for tag in before)
+        wrong = sum(tag is not None and not tag.is_word and tag in inside for tag in before)
         return wrong, len(before)
 
     def _is_parted(self, first: Tag, groups: Sequence[Group]) -> bool:

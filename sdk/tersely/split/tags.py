@@ -45,6 +45,11 @@ class Tag(NamedTuple):
         """Whether it is the pattern of a word or a number without a sign. Many lines have it by chance."""
         return not self.is_literal and self.text[0].isalnum()
 
+    @property
+    def is_word(self) -> bool:
+        """Whether it is the pattern of a word of letters."""
+        return not self.is_literal and self.text[:-1].isalpha()
+
 
 Tags = Sequence[Tag | None]
 """The tag of each line; None for prose."""
