@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from tersely.split.arrange import arrange
@@ -28,6 +26,7 @@ from tests.sdk.record_texts import (
     STATEMENT,
     TESTS,
 )
+from tests.sdk.units import grows_linearly
 
 
 @pytest.mark.parametrize(
@@ -132,14 +131,9 @@ def test_other_lines_are_no_records(text: str) -> None:
     assert not any(need < at - 1 for at, unit in enumerate(units) for need in unit.needs)
 
 
-def test_records_of_many_kinds_are_read_at_any_place() -> None:
-    """The first line of each record is found whatever stands in front of the records."""
-    rng = random.Random(7)
-    for text in (HOSTS, FILTER, MAPS, FILES, BUILD):
-        first = text.split("\n")[0].strip()
-        start = f"The harbour has a report for number {rng.randrange(99)}.\n\n"
-        second = text.split("\n")[1].strip()
-        assert first in _find_needs(start + text, second)
+@pytest.mark.parametrize("text", [FAMILY, STATEMENT, CASH_BOOK, TESTS, FILTER, FILES, ENTRIES, ROWS])
+def test_records_take_linear_time(text: str) -> None:
+    assert grows_linearly(lambda size: split_units(text * (size // len(text))))
 
 
 def _find_needs(text: str, line: str) -> set[str]:
