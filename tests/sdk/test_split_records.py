@@ -123,6 +123,7 @@ def test_no_first_line_of_a_record_is_kept_alone(text: str) -> None:
         "31 pier\n42 dock\n53 quay\n31 shed\n64 lamp\n75 rope\n31 gate\n86 lock\n",
         "E11 pier\n--> a.py\nF12 dock\n--> b.py\nE11 quay\n--> c.py\nW13 shed\n--> d.py\n",
         "A11 pier\nhelp: wait\nB12 dock\nhelp: go\nC13 quay\nhelp: stay\nD14 shed\nhelp: sit\n",
+        "a.c:3:5: error: pier\na.c:4:5: note: dock\nb.c:3:5: error: quay\nb.c:4:5: note: shed\n" * 2,
         "0 pier\n1 dock\n2 quay\n3 shed\n4 lamp\n5 rope\n6 gate\n",
     ],
 )

@@ -18,6 +18,7 @@ _TAG = re.compile(r"\s*(?P<sign>(?:[^\w\s]+\s*){0,3})(?P<word>\w+(?:[.-]\w+)*)?"
 _SECOND = re.compile(r"\S*\s+\W*(\w+)")
 _NUMBERS = re.compile(r"\b[0-9a-fA-F]*\d[0-9a-fA-F]*\b|\d+")
 _CAPITALS, _SMALL = re.compile(r"[A-Z]+"), re.compile(r"[a-z]+")
+_MESSAGE = re.compile(r"\S+:\d+:")
 _VALUE = re.compile(r"\w\S*\d|\d")
 """The start of a word with a digit."""
 _LABEL = re.compile(r"\s*\w[\w .-]+[:=]\s")
@@ -113,7 +114,12 @@ def _read_words(region: Sequence[Place]) -> Tags:
 
 
 def _read_pairs(region: Sequence[Place]) -> Tags:
-    """Return the first two words of each line, or the tag of the first if there is no such line twice."""
+    """Return the first two words of each line, or the tag of the first if there is no such line twice.
+
+    Return nothing for messages of a compiler, which begin with a file and a line number.
+    """
+    if any(_MESSAGE.match(place.line) for place in region):
+        return ()
     words: list[str] = []
     for place in region:
         found = _TAG.match(place.line)
