@@ -44,8 +44,8 @@ _DECLARATION = re.compile(
 SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
-_TAGGED = re.compile(r"[A-Z]{1,4}: \S")
-"""The start of a line of a record, which has a tag in each line, as `udevadm` prints."""
+_TAGGED = re.compile(r"[A-Z]{1,4}: \S|</?[A-Z][A-Z0-9.]*>[^<]*$")
+"""A line of a record, which has a tag in each line, as `udevadm` prints and as SGML has it."""
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
 _HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
@@ -66,6 +67,7 @@ class _Reader:
         self._names: dict[int, int] = {}
         """Maps the unit of each line such as `h1,` to that of the line that opens their body."""
         self._records = Records(places)
+        self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = Surroundings(places)
         self._enclosures = Enclosures(places, lines)
@@ -91,7 +93,10 @@ class _Reader:
             if is_step:
                 state.step = state.sender = state.entry = state.record = None
             heads = state.list_heads(place.indent)
-            self._need(place, [*heads, state.condition] if state.condition else heads)
+            if cycle := self._cycles.get(place):
+                own = [self._head(head.units[0], head) for head in cycle.heads]
+                heads = [*state.begins, *filter(cycle.allows, heads), *own, *cycle.names]
+            self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
@@ -127,8 +132,7 @@ class _Reader:
         for head in heads:
             if head.is_line:
                 self._bodies.setdefault(head.units[-1], place.units[0])
-        for unit in place.units:
-            self._needs[unit] = needs
+        self._needs.update(dict.fromkeys(place.units, needs))
 
     def _find_heads(self, unit: int) -> Iterable[int]:
         """Return the heads of a unit that is itself a head; none if they are more than _MOST_HEADS."""

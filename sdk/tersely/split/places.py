@@ -167,6 +167,7 @@ class State:
             self.entry,
             self.separator,
             self.step,
+            self.condition,
         )
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)

@@ -34,13 +34,13 @@ from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
-from tersely.split.stanzas import STANZA
+from tersely.split.stanzas import STANZA, WHOLE_STANZAS
 from tersely.split.tables import ALIGNED, COLUMNS, TABLES
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
 
-_WHOLE_FORMATS = (WHOLE_XML, WHOLE_PAGE, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
+_WHOLE_FORMATS = (WHOLE_XML, WHOLE_PAGE, WHOLE_STANZAS, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
 _FORMATS = (
     *FENCES,
     FRONT_MATTER,

@@ -1,21 +1,24 @@
 """Stanzas: records with the same fields, one field a line, as in `dpkg --status`. Blank lines separate them.
 
-The first field names the stanza. The value of a field may continue in indented lines below it.
+The first field names the stanza. The value of a field may continue in indented lines below it. If the first
+line is indented, the signs after the names of all fields are in one column.
 """
 
 from __future__ import annotations
 
 import re
 
-from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.lines import Format, Lines, WholeFormat, find_lines, mask
 from tersely.split.nodes import Node, Sizes, join_lines_below
 from tersely.split.prose import is_prose
 from tersely.units import Series
 
 _NAMED = r"[^\W\d_][\w .()/-]{0,39}?"
 _SIGN = r"[ \t]*(?::(?=\s|$)|=)"
-_START = re.compile(rf"{_NAMED}{_SIGN}[^\n]*\n(?:{_NAMED}{_SIGN}|[ \t]+\S)")
-_FIELD = re.compile(rf"(?P<name>{_NAMED}){_SIGN}(?P<value>[^\n]*)")
+_START = re.compile(rf"[ \t]*{_NAMED}{_SIGN}[^\n]*\n(?:{_NAMED}{_SIGN}|[ \t]+\S)")
+_FIELD = re.compile(rf"(?P<indent>[ \t]*)(?P<name>{_NAMED}){_SIGN}(?P<value>[^\n]*)")
+_SIGNS = re.compile(r"[^\w\s]+\s*")
+"""A line such as `-`. The fields above it, down from the last such line, are one part of the stanza."""
 _NAME = re.compile(r"(?:name|id|title|package|path|unit)\b", re.IGNORECASE)
 """Names of fields that name their stanza too, even if they do not come first."""
 _LONGEST_NAME = 200
@@ -42,20 +45,33 @@ def _find_name(lines: Lines, index: int) -> str | None:
     return field["name"] if field else None
 
 
+def _match_field(line: str, column: int) -> re.Match[str] | None:
+    """Return the field in a line that is not indented, or whose value starts in a column."""
+    field = _FIELD.match(line)
+    return field if field and (not field["indent"] or field.start("value") == column) else None
+
+
+def _find_column(line: str) -> int:
+    """Return the column in which the values of a stanza start, by its first line; -1 if that is flush."""
+    field = _FIELD.match(line)
+    return field.start("value") if field and field["indent"] else -1
+
+
 def _find_stanza_end(lines: Lines, index: int, first: str | None) -> int | None:
     """Return the index after a stanza whose first field has this name, or None."""
     if first is None or _find_name(lines, index) != first:
         return None
     names: set[str] = set()
     fields = spoken = 0
+    column = _find_column(lines.texts[index])
     end = index
     while end < len(lines) and not lines.is_blank(end):
         line = lines.texts[end]
-        if field := _FIELD.match(line):
+        if field := _match_field(line, column):
             fields += 1
             names.add(field["name"])
             spoken += is_prose(field["value"])
-        elif not (end > index and line[:1].isspace()) or _opens(lines, end):
+        elif not (end > index and (line[:1].isspace() or _SIGNS.fullmatch(line))) or _opens(lines, end):
             return None
         end += 1
     # A dialogue looks similar, but it has few names, and most of its values are prose.
@@ -69,22 +85,41 @@ def _opens(lines: Lines, index: int) -> bool:
     return is_announced and index + 1 < len(lines) and lines.indent(index + 1) > lines.indent(index)
 
 
+def _are_stanzas(text: str) -> bool:
+    lines = Lines(mask(text))
+    first = lines.skip_blank(0)
+    if first + 1 < len(lines) and lines.is_blank(first + 1):
+        first = lines.skip_blank(first + 1)  # below a line such as `version: 1`
+    end = _find_end(lines, first)
+    return end is not None and lines.skip_blank(end) == len(lines)
+
+
 STANZA = Format("stanza", _START, _find_end, only_starts_paragraphs=True)
+WHOLE_STANZAS = WholeFormat(
+    "stanza", re.compile(rf"\s*(?:[^\n]+\n\s*\n)?^{_START.pattern}", re.MULTILINE).match, _are_stanzas
+)
+"""A text of stanzas is not YAML, although each of them may be."""
 
 
 def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
     """Return the tree of stanzas. The other fields need the first one and those that name it."""
     stanzas: list[Node] = []
     above = start
+    column, part = -1, 0
     for left, right in find_lines(text, start, end):
-        field = _FIELD.match(text, left, right)
+        line = text[text.rfind("\n", 0, left) + 1 : right]
         if not stanzas or text.count("\n", above, left) > 1:
             stanzas.append(Node(left, right, series=Series()))
-        elif field:
+            column, part = _find_column(line), 0
+        elif field := _match_field(line, column):
             is_name = _NAME.match(field["name"]) is not None and right - left <= _LONGEST_NAME
             stanzas[-1].children.append(Node(left, right, is_anchor=is_name))
         elif stanzas[-1].children:
-            stanzas[-1].children[-1].end = right
+            fields = stanzas[-1].children
+            fields[-1].end = right
+            if _SIGNS.fullmatch(line) and part < len(fields):
+                fields[part:] = [Node(fields[part].start, right)]
+                part = len(fields)
         stanzas[-1].end = above = right
     for stanza in stanzas:
         if stanza.end - stanza.start <= sizes.part:

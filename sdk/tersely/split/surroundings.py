@@ -17,7 +17,6 @@ _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
 _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|-{3,}[^\W\d_].*[^-]$")
 _COMMENTS = ("#", "//", ";", "--", "%")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
-_TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) {1,2}-(?: |$)")
 _VALUE = re.compile(r"[:=]\s")
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
@@ -44,7 +43,7 @@ class Surroundings:
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         self._titles |= below_heading & captions
         self._captioned = {place.run for place in self._titles & captions}
-        self._titles |= _find_first_fields(places) | _find_first_tags(places)
+        self._titles |= _find_first_fields(places)
         self._subjects = {**dict(_find_noted(places)), **dict(_find_labelled(places))}
 
     def is_option(self, place: Place) -> bool:
@@ -159,17 +158,6 @@ def _find_titles(places: Sequence[Place]) -> Iterator[Place]:
         is_caption = below.run == place.run and below.block.kind == "log"
         if place.block.kind == "line" and (is_alone or is_caption):
             yield place
-
-
-def _find_first_tags(places: Sequence[Place]) -> set[Place]:
-    """Return the first lines of records whose lines all begin with a tag, such as `TY  - `.
-
-    A record begins with the tag of the first line. Return nothing if that tag does not recur.
-    """
-    tags = [found[1] if (found := _TAG.match(place.line)) else None for place in places]
-    if not tags or tags[0] is None or None in tags or tags.count(tags[0]) < 2:
-        return set()
-    return {place for place, tag in zip(places, tags, strict=True) if tag == tags[0]}
 
 
 def announces_entries(place: Place) -> bool:

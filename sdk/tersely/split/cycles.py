@@ -1,0 +1,299 @@
+"""Cycles: records without indentation, which only their first lines announce.
+
+If tags come again in cycles, each cycle is a record, and the line that begins the cycle is its head. Records
+may hold shorter cycles, which are records too. In some formats each line begins with its level instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from tersely.split.places import Head, Place
+from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
+
+_LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
+_NAME = re.compile(r"[\W\d]*(?:name|title)\b", re.IGNORECASE)
+"""The start of a line that names its record, although it does not come first."""
+_IDENTITY = re.compile(r"[\W\d]*(?:\w*name|\w*id|title)\b", re.IGNORECASE)
+"""The same in a record that holds others."""
+_OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
+"""Kinds of blocks that are no part of cycles."""
+_LABEL = re.compile(r"\w[\w .-]*[:=]")
+_BULLETS = "-*+•"
+_FEWEST_LINES = 6
+_DEEPEST = 4
+"""Most levels of records inside each other, and most kinds of records next to each other."""
+_MOST_CANDIDATES = 12
+"""Only so many tags are tried as the first one of a cycle, so that the time stays linear."""
+_LONGEST_NAME, _MOST_NAMES = 200, 2
+
+
+class Cycle(NamedTuple):
+    """What the cycles of a text say about one of its lines."""
+
+    first: Place
+    """The first line of the cycles around it."""
+    heads: Sequence[Place]
+    """The first lines of the records that it is in, the outermost first."""
+    names: Sequence[Head]
+    """The lines that name these records, if they do not come first."""
+
+    def allows(self, head: Head) -> bool:
+        """Return whether a head above the line may still be one: it is above all cycles or in the record."""
+        unit = head.units[-1]
+        is_inside = bool(self.heads) and unit >= self.heads[-1].units[0]
+        return is_inside or unit < self.first.units[0]
+
+
+Group = Sequence[int]
+"""The lines of a record, or of a whole region, without those of the records inside."""
+
+
+def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
+    """Return what is known of each line that is between the first and the last line of cycles."""
+    found: dict[Place, Cycle] = {}
+    for region in _split(places):
+        if owners := _find_owners(region):
+            _add(found, region, owners)
+    return found
+
+
+def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    """Yield the regions between headings, code, entries of a log and paragraphs."""
+    region: list[Place] = []
+    for place in places:
+        is_paragraph = place.block.kind == "sentence" and not place.indent
+        if is_paragraph or place.block.kind in _OTHERS:
+            yield region
+            region = []
+        else:
+            region.append(place)
+    yield region
+
+
+def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[int | None]) -> None:
+    """Add what is known of the lines of a region, whose owners are given, to `found`."""
+    names = _find_names(region, owners)
+    chains: dict[int | None, tuple[int, ...]] = {None: ()}
+    for at, owner in enumerate(owners):
+        chain = chains[owner]
+        chains[at] = (*chain, at)
+        own = [region[name] for head in chain for name in names[head] if name != at]
+        heads = [Head(tuple(name.units), name.indent, name.run) for name in own]
+        found[region[at]] = Cycle(region[0], [region[head] for head in chain], heads)
+
+
+def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[int, list[int]]:
+    """Return the lines that name each record, by its first line.
+
+    That is a line with a name. In a record that holds others it is also a line with an identity, and the
+    second line.
+    """
+    names: dict[int, list[int]] = {owner: [] for owner in owners if owner is not None}
+    holders = {owners[owner] for owner in names}
+    for at, owner in enumerate(owners):
+        if owner is None or at in names or region[at].indent > region[owner].indent:
+            continue
+        own, line = names[owner], region[at].line
+        if owner in holders:
+            is_name = at == owner + 1 or (len(own) < _MOST_NAMES and _IDENTITY.match(line) is not None)
+        else:
+            is_name = not own and _NAME.match(line) is not None
+        if is_name and len(line) <= _LONGEST_NAME:
+            own.append(at)
+    return names
+
+
+def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
+    """Return, for each line of a region, the line that begins its record; None if there are no cycles.
+
+    A line that is indented belongs to the one above it that is not. Cycles are found among the others.
+    """
+    if levels := _read_levels(region):
+        return levels
+    outer = _list_outer(region)
+    found = _find_outer_owners([region[at] for at in outer])
+    if found is None:
+        return None
+    owners: list[int | None] = [None] * len(region)
+    starts = {outer[owner] for owner in found if owner is not None}
+    for (at, below), owner in zip(pairwise([*outer, len(region)]), found, strict=True):
+        owners[at] = None if owner is None else outer[owner]
+        owners[at + 1 : below] = [at if at in starts else owners[at]] * (below - at - 1)
+    return owners
+
+
+def _list_outer(region: Sequence[Place]) -> list[int]:
+    """Return the lines that are indented least. If names are aligned to the right, indents do not count."""
+    ends = [
+        name.end() + place.indent if (name := _LABEL.match(place.line.lstrip())) else 0 for place in region
+    ]
+    column, count = Counter(filter(None, ends)).most_common(1)[0] if any(ends) else (0, 0)
+    is_aligned = count * 5 >= len(region) * 4
+    base = min((place.indent for place in region), default=0)
+    return [
+        at
+        for at, (place, end) in enumerate(zip(region, ends, strict=True))
+        if place.indent == base or (is_aligned and end == column)
+    ]
+
+
+def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
+    """Return the owners of lines that are not indented; None if there are no cycles."""
+    prose = sum(speaks(place) for place in region)
+    if len(region) < _FEWEST_LINES or prose * 3 > len(region):
+        return None
+    for read in READERS:
+        tags = read(region)
+        if tags and is_regular(tags):
+            owners = _Reader(tags, region).owners
+            if any(owner is not None for owner in owners):
+                return owners
+    return None
+
+
+def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
+    """Return the owners of lines that begin with their level: a number that rises by at most one."""
+    owners: list[int | None] = []
+    above: list[int] = []
+    """The last line of each level."""
+    for at, place in enumerate(region):
+        level = _LEVEL.match(place.line)
+        if level is None or int(level[1]) > len(above):
+            return None
+        del above[int(level[1]) :]
+        owners.append(above[-1] if above else None)
+        above.append(at)
+    tops = sum(owner is None for owner in owners)
+    return owners if tops > 1 and len(set(owners)) > 2 else None
+
+
+class _Reader:
+    """Finds the records among lines with tags."""
+
+    def __init__(self, tags: Tags, region: Sequence[Place]) -> None:
+        self._tags = tags
+        self._fields = {tag for tag, place in zip(tags, region, strict=True) if tag and has_value(tag, place)}
+        """The tags that values follow."""
+        self.owners: list[int | None] = [None] * len(tags)
+        self._read([range(len(tags))], 0, 0)
+
+    def _read(self, groups: Sequence[Group], depth: int, steps: int) -> None:
+        """Find the records in groups of lines."""
+        if steps == _DEEPEST or not (first := self._find_first(groups, depth)):
+            return
+        if not steps and self._tags.index(first) * 3 > len(self._tags):
+            return  # most lines are no records
+        bodies: list[Group] = []
+        rests: list[Group] = []
+        cut = self._find_outer(groups, first)
+        for group in groups:
+            records = self._cut(group, first)
+            if not records:
+                rests.append(group)
+                continue
+            rests.append(group[: group.index(records[0][0])])
+            for number, record in enumerate(records):
+                end = len(record)
+                if number == len(records) - 1:
+                    end = next((n for n, at in enumerate(record) if self._tags[at] in cut), end)
+                    end = end if end > 1 else len(record)
+                    rests.append(record[end:])
+                for at in record[1:end]:
+                    self.owners[at] = record[0]
+                bodies.append(record[1:end])
+        self._read(bodies, depth + 1, steps + 1)
+        self._read(rests, depth, steps + 1)
+
+    def _cut(self, group: Group, first: Tag) -> list[Group]:
+        """Return the lines of a group from each line with this tag to the next such line."""
+        starts = [n for n, at in enumerate(group) if self._tags[at] == first]
+        return [group[left:right] for left, right in pairwise([*starts, len(group)])]
+
+    def _find_first(self, groups: Sequence[Group], depth: int) -> Tag | None:
+        """Return the tag that begins the records in these groups.
+
+        That is one which follows lines without words, such as `^`, or else the first one that fits. None fits
+        if there are many lines without words elsewhere.
+        """
+        tags = [self._tags[at] for group in groups for at in group]
+        signs = sum(tag is not None and not tag.has_word for tag in tags)
+        candidates: dict[Tag, None] = {}
+        for group in groups:
+            counts = Counter(self._tags[at] for at in group)
+            candidates.update({tag: None for tag, count in counts.items() if tag and count > 1})
+        fit: list[Tag] = []
+        for tag in list(candidates)[:_MOST_CANDIDATES]:
+            if not tag.may_begin or not self._recurs(tag, groups, depth):
+                continue
+            wrong, before = self._count_before(tag, groups)
+            if wrong * 2 <= before and self._is_parted(tag, groups):
+                return tag
+            if not wrong and tags.count(tag) > signs:
+                fit.append(tag)
+        return fit[0] if fit else None
+
+    def _recurs(self, first: Tag, groups: Sequence[Group], depth: int) -> bool:
+        """Return whether the records that begin with a tag have lines, and share tags."""
+        records = [record for group in groups for record in self._cut(group, first)]
+        bodies = [{tag for at in record[1:] if (tag := self._tags[at])} for record in records]
+        filled = [body for body in bodies if body]
+        leads = depth and all(self._tags[group[0]] == first for group in groups if group)
+        fewest = 0 if leads else len(bodies) * (5 if depth else 9)
+        if len(filled) * 10 < fewest or len(filled) < 2:
+            return False
+        if first.text[0] in _BULLETS:
+            below = [tag.text[:1] for body in filled for tag in body]
+            if below.count(first.text[0]) * 2 >= len(below):
+                return False  # a list of items that are alike
+        if first.is_plain:
+            seconds = Counter(self._tags[record[1]] for record in records if len(record) > 1)
+            second, count = seconds.most_common(1)[0]
+            if second is None or not second.is_literal or count * 10 < len(records) * 9:
+                return False
+        counts = Counter(tag for body in filled for tag in body)
+        shared = sum(
+            any(counts[tag] > 1 and tag in self._fields and first.is_literal | tag.is_literal for tag in body)
+            for body in filled
+        )
+        return shared * 3 >= len(filled) * 2
+
+    def _count_before(self, first: Tag, groups: Sequence[Group]) -> tuple[int, int]:
+        """Return how many lines before the first record of a group have tags of lines in records, and how
+        many there are. If lines have such tags, the cycle begins earlier."""
+        inside: set[Tag | None] = set()
+        before: list[Tag | None] = []
+        for group in groups:
+            if records := self._cut(group, first):
+                inside.update(self._tags[at] for record in records for at in record[1:])
+                before += [self._tags[at] for at in group[: group.index(records[0][0])]]
+        wrong = sum(tag is not None and not tag.is_word and tag in inside for tag in before)
+        return wrong, len(before)
+
+    def _is_parted(self, first: Tag, groups: Sequence[Group]) -> bool:
+        """Return whether most lines with a tag are the first such of a group, or follow lines without
+        words."""
+        starts = parted = 0
+        for group in groups:
+            tags = [self._tags[at] for at in group]
+            above = [last for last, tag in zip([None, *tags], tags, strict=False) if tag == first]
+            starts += len(above)
+            parted += sum(n == 0 or (tag is not None and not tag.has_word) for n, tag in enumerate(above))
+        return parted * 10 >= starts * 8
+
+    def _find_outer(self, groups: Sequence[Group], first: Tag) -> set[Tag | None]:
+        """Return the tags that end the last record of a group: those that only occur after it."""
+        inner: set[Tag | None] = set()
+        last: Counter[Tag | None] = Counter()
+        again: set[Tag | None] = set()
+        for group in groups:
+            records = self._cut(group, first)
+            inner.update(self._tags[at] for record in records[:-1] for at in record)
+            counts = Counter(self._tags[at] for record in records[-1:] for at in record)
+            last.update(counts.keys())
+            again.update(tag for tag, count in counts.items() if count > 1)
+        return {tag for tag, count in last.items() if tag not in inner and (count > 1 or tag in again)}

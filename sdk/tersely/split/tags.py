@@ -1,0 +1,160 @@
+"""Tags: what the lines of a format without indentation begin with, so that a reader knows what each line is.
+
+The tag is the first word with the signs before it, or the pattern of that word if the word itself is a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from tersely.split.places import Place
+from tersely.split.prose import is_prose
+
+_TAG = re.compile(r"\s*(?P<sign>(?:[^\w\s]+\s*){0,3})(?P<word>\w+(?:[.-]\w+)*)?")
+_SECOND = re.compile(r"\S*\s+\W*(\w+)")
+_NUMBERS = re.compile(r"\b[0-9a-fA-F]*\d[0-9a-fA-F]*\b|\d+")
+_CAPITALS, _SMALL = re.compile(r"[A-Z]+"), re.compile(r"[a-z]+")
+_MESSAGE = re.compile(r"\S+:\d+:")
+_VALUE = re.compile(r"\w\S*\d|\d")
+"""The start of a word with a digit."""
+_LABEL = re.compile(r"\s*\w[\w .-]+[:=]\s")
+_END = re.compile(r"\W*(?:/|end(?![a-z]))", re.IGNORECASE)
+_FEWEST_LETTER_LINES, _MOST_LETTERS = 12, 12
+"""Fewest lines, and most different letters, of a format whose tags are single letters."""
+
+
+class Tag(NamedTuple):
+    text: str
+    is_literal: bool
+    """Whether it is the word itself, not its pattern."""
+
+    @property
+    def has_word(self) -> bool:
+        return any(map(str.isalnum, self.text))
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether lines with this tag may begin records. Lines such as `^` and `END LC_TIME` end them."""
+        return self.has_word and not _END.match(self.text)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the pattern of a word or a number without a sign. Many lines have it by chance."""
+        return not self.is_literal and self.text[0].isalnum()
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is the pattern of a word of letters."""
+        return not self.is_literal and self.text[:-1].isalpha()
+
+
+Tags = Sequence[Tag | None]
+"""The tag of each line; None for prose."""
+
+
+def speaks(place: Place) -> bool:
+    """Return whether a line is prose, apart from its tag."""
+    tag = _TAG.match(place.line)
+    return (
+        place.block.kind == "sentence"
+        or place.speaks
+        or (tag is not None and is_prose(place.line[tag.end() :]))
+    )
+
+
+def _match(line: str) -> tuple[str, str]:
+    """Return the signs and the word at the start of a line."""
+    found = _TAG.match(line)
+    return ("".join(found["sign"].split()), found["word"] or "") if found else ("", "")
+
+
+def _choose(literal: Sequence[str], patterns: Sequence[str], region: Sequence[Place]) -> Tags:
+    """Return the literal tag of each line, or its pattern if that tag is unique, or a word with a digit."""
+    counts = Counter(text for text in literal if not _VALUE.match(text))
+    return [
+        None
+        if place.block.kind == "sentence"
+        else Tag(text, True)
+        if counts[text] > 1
+        else Tag(f"{pattern} ", False)
+        for text, pattern, place in zip(literal, patterns, region, strict=True)
+    ]
+
+
+def _read_letters(region: Sequence[Place]) -> Tags:
+    """Return the first letter of each line, of a format in which tags are letters right before the values."""
+    starts = [_match(place.line) for place in region]
+    letters = Counter(word[0] for sign, word in starts if not sign and word)
+    words = len({word for sign, word in starts if not sign})
+    is_tight = all(len(place.line) < 2 or not place.line[1].isspace() for place in region)
+    named = sum(_LABEL.match(place.line) is not None for place in region)
+    if (
+        len(region) < _FEWEST_LETTER_LINES
+        or len(letters) > _MOST_LETTERS
+        or not all(map(str.isalpha, letters))
+        or words < len(letters) * 2
+        or not is_tight
+        or named * 10 > len(region)
+    ):
+        return ()
+    tags = [sign + (word if sign else word[:1]) for sign, word in starts]
+    return _choose(tags, tags, region)
+
+
+def _read_words(region: Sequence[Place]) -> Tags:
+    """Return the first word of each line with the signs before it, or its pattern if the word is unique."""
+    starts = [_match(place.line) for place in region]
+    return _choose(
+        [sign + word for sign, word in starts], [sign + _shape(word) for sign, word in starts], region
+    )
+
+
+def _read_pairs(region: Sequence[Place]) -> Tags:
+    """Return the first two words of each line, or the tag of the first if there is no such line twice.
+
+    Return nothing for messages of a compiler, which begin with a file and a line number.
+    """
+    if any(_MESSAGE.match(place.line) for place in region):
+        return ()
+    words: list[str] = []
+    for place in region:
+        found = _TAG.match(place.line)
+        second = found and _SECOND.match(place.line, found.end())
+        words.append("".join(_match(place.line)) + (f" {second[1]}" if second else ""))
+    return [
+        pair if pair is None or pair.is_literal else word
+        for pair, word in zip(_choose(words, words, region), _read_words(region), strict=True)
+    ]
+
+
+def _read_signs(region: Sequence[Place]) -> Tags:
+    """Return only the signs of lines that begin with signs."""
+    starts = [_match(place.line) for place in region]
+    return _choose(
+        [sign or word for sign, word in starts], [sign + _shape(word) for sign, word in starts], region
+    )
+
+
+def _shape(word: str) -> str:
+    """Return the pattern of capital and small letters and numbers of a word."""
+    return _SMALL.sub("a", _CAPITALS.sub("A", _NUMBERS.sub("9", word)))
+
+
+READERS = (_read_letters, _read_words, _read_pairs, _read_signs)
+"""Functions that read the tags of lines. They are tried in this order."""
+
+
+def is_regular(tags: Tags) -> bool:
+    """Return whether the same tags follow each other again and again."""
+    return len(set(pairwise(tags))) * 2 <= len(tags) + 1
+
+
+def has_value(tag: Tag, place: Place) -> bool:
+    """Return whether a line has a value after its tag, or is a value with a sign."""
+    found = _TAG.match(place.line)
+    rest = place.line[found.end() :] if found else ""
+    return any(map(str.isalnum, rest)) if tag.is_literal else not tag.is_plain
