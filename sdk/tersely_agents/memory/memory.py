@@ -44,6 +44,8 @@ class AgentMemory:
     `transcript` shows the state; only the methods change it. `summary_request` and `reset` are the parts of
     `prepare`, for callers that ask the model themselves.
 
+    Many members: a caller does many things with a chat, from `append` to `recall`.
+
     Args:
         first: the first prompt: system message, task, constraints, in OpenAI's format. System messages
             stay word for word; a long message of the user is shortened. None goes on with a session of the
