@@ -21,7 +21,7 @@ Cell: TypeAlias = str | int | float | Estimate | Values | None
 Row: TypeAlias = Mapping[str, Cell]
 
 SCALES = {"%": 100, "points": 100}
-"""Units that shares are multiplied for."""
+"""Factor for a share, by the unit that it is printed in."""
 FORMATS = {"%": ".1f", "points": "+.1f"}
 """Format of a number by its unit, for columns that set none."""
 NOTHING = "–"
@@ -29,7 +29,7 @@ NOTHING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A typed column."""
+    """A column: its name, its unit, and how its cells are printed."""
 
     name: str
     unit: str = ""
@@ -48,7 +48,7 @@ class Column:
         return f"{self.name}, {self.unit}" if self.unit else self.name
 
     def format_cell(self, cell: Cell, seed: int) -> str:
-        """Return the printed form of a cell. `seed` draws the bootstrap's resamples."""
+        """Return the printed form of a cell. `seed` is the seed of the bootstrap."""
         value = self._estimate(cell, seed) if isinstance(cell, tuple) else cell
         if value is None or isinstance(value, str):
             return value or NOTHING
@@ -73,7 +73,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of named cells under typed columns.
+    """Rows of named cells under columns.
 
     Raises:
         ValueError: a row lacks a column, has an unknown one, or has several numbers where one belongs.
@@ -88,7 +88,7 @@ class Table:
     printed: bool = True
     """False for a table that is recorded only."""
     only: Mapping[str, Sequence[str | float]] = field(default_factory=dict[str, Sequence[str | float]])
-    """By column the values whose rows are printed; the other rows are recorded only."""
+    """For each of these columns: the values whose rows are printed. The other rows are recorded only."""
 
     def __post_init__(self) -> None:
         expected = {column.name: column for column in self.columns}
@@ -113,7 +113,8 @@ class Table:
     def to_markdown(self, seed: int, *, titled: bool = True) -> str:
         """Return the printed columns as a Markdown table under its title.
 
-        A single row is a line. `titled=False` leaves the title away, unless it says how to read the cells.
+        A single row becomes one line with its title. `titled=False` leaves the title out, except there and
+        with `across`, where the title says how to read the cells.
         """
         columns = [column for column in self.columns if column.printed]
         rows = [row for row in self.rows if all(row[name] in values for name, values in self.only.items())]
@@ -200,7 +201,7 @@ class Record:
         return "\n\n".join([gap.join(filter(None, (measured, note))), *tables])
 
     def write(self, path: Path) -> None:
-        """Write the record as JSON. The folder is made."""
+        """Write the record as JSON. Creates the folder if it is missing."""
         head = {
             "benchmark": self.benchmark,
             "command": self.command,

@@ -133,7 +133,7 @@ def adapt(
         selector.first_pass(g.question, i) for g, i in zip(show_progress("read", groups), inputs, strict=True)
     ]
     features = [first_features(done.matches, done.logits, done.near) for done in passes]
-    prior = selector.fusion.first
+    prior = selector.fusion.first_layer
 
     def fit(part: Sequence[int]) -> LinearLayer:
         return fit_towards(prior, [features[i] for i in part], [cases[i] for i in part])
@@ -141,7 +141,7 @@ def adapt(
     layers = cross_fit(cases, fit)
 
     def score(at: int, layer: LinearLayer) -> GroupScores:
-        fusion = replace(selector.fusion, first=layer)
+        fusion = replace(selector.fusion, first_layer=layer)
         changed = Selector(
             selector.encoder,
             selector.layout,
@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not is_better(differences):
         print(f"{artifact.name} is as good for these questions. Keep it; nothing was written.")
         return NOT_BETTER
-    write_model(artifact, replace(selector.fusion, first=layer), after, args.out)
+    write_model(artifact, replace(selector.fusion, first_layer=layer), after, args.out)
     print(f'Written to {args.out}: Compressor("{args.out}")')
     return 0
 

@@ -1,7 +1,8 @@
 """`python -m benchmarks.reading`: does a reader answer the same from a compressed context?
 
-The tables are computed in seconds from the rows in `benchmarks/reading/rows`: every question, context and
-answer, without the texts. `python -m benchmarks.reading.collect` makes these rows.
+The tables take seconds to compute from the rows in `benchmarks/reading/rows`. These hold the answers, and in
+place of the texts of questions and contexts their ids, sizes and spans. They are made by
+`python -m benchmarks.reading.collect`.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def _take_turns(
             if number:
                 taken[name].append(time.perf_counter() - started)
             if texts != expected:
-                raise RuntimeError(f"{name} gave other texts than {SDK}")
+                raise RuntimeError(f"{name} did not give the same texts as {SDK}")
     return taken
 
 

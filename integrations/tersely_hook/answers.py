@@ -1,7 +1,7 @@
 """Answer a hook's input.
 
-A replaced output has the shape of the tool's own output, because agents drop any other. So texts are replaced
-where they are, and everything else is copied. An output of an unknown shape is left alone.
+The replacement keeps the shape of the tool's output, because agents discard any other shape. So texts are
+replaced where they are, and everything else is copied. An output of an unknown shape is left alone.
 """
 
 from __future__ import annotations
@@ -33,46 +33,46 @@ MATCHER = "Bash|PowerShell|Grep|Glob|Read|WebFetch|WebSearch|mcp__.*"
 CURSOR_MATCHER = "^MCP:"
 """Tools of Cursor that let a hook replace their output."""
 MAX_REQUEST, MAX_ARGUMENT = 2_000, 200
-"""Characters that count of the user's message, and of each argument of the tool."""
+"""Number of characters of the user's message, and of each argument of the tool, that go into the query."""
 MAX_GREP = 20_000
 """Characters of a result of Grep that Claude Code shows. It keeps a longer one in a file, and shows its first
 2,000, which is less than what a hook would leave."""
 _NUMBERS_NOTE = (
-    "Line numbers count only the lines above; read again with offset and limit for the file's own, because "
-    "without them it only counts as unchanged; "
+    "These line numbers count only the lines above. For the numbers of the file, read it again with offset "
+    "and limit; without them Claude Code only replies that the file is unchanged; "
 )
 
 
-def read_input(request: bytes) -> Json:
-    """Return a hook's input with the names of Claude Code; an empty object if it is none.
+def read_input(payload: bytes) -> Json:
+    """Return a hook's input with the names of Claude Code; an empty object if the input is not an object.
 
     Raises ValueError for an input that is not JSON.
     """
-    payload = parse_json(request)
-    if not isinstance(payload, dict):
+    content = parse_json(payload)
+    if not isinstance(content, dict):
         return {}
-    fields = cast("Json", payload)
+    fields = cast("Json", content)
     return copilot.rename(fields) if "toolName" in fields else fields
 
 
-def answer(request: bytes, shortener: Shortener) -> Json:
+def answer(payload: bytes, shortener: Shortener) -> Json:
     """Return the hook's answer to its input; an empty object leaves the tool's output as it is.
 
     Raises ValueError for an input that is not JSON, and OSError if an original cannot be kept.
     """
-    fields = read_input(request)
+    fields = read_input(payload)
     tool, tool_input = fields.get("tool_name"), fields.get("tool_input")
     if not isinstance(tool, str) or not isinstance(tool_input, dict):
         return {}
     arguments, is_copilot = cast("Json", tool_input), "toolName" in fields
-    wanted = (
+    user_request = (
         copilot.find_request(fields)
         if is_copilot
         else find_request(fields.get("transcript_path"), fields.get("agent_id"))
     )[:MAX_REQUEST]
-    if is_protected(tool, arguments, str(fields.get("cwd", "")), wanted):
+    if is_protected(tool, arguments, str(fields.get("cwd", "")), user_request):
         return {}
-    query = _make_query(arguments, wanted)
+    query = _make_query(arguments, user_request)
     note = _NUMBERS_NOTE if tool == "Read" and not is_copilot else ""
 
     def shorten(text: str) -> str:
@@ -83,7 +83,8 @@ def answer(request: bytes, shortener: Shortener) -> Json:
         return copilot.answer(fields.get("toolResult"), shorten)
     if "cursor_version" in fields:
         return _answer_cursor(tool, fields.get("tool_output"), shorten)
-    if fields.get("hook_event_name") != "PostToolUse" or "turn_id" in fields:  # Codex rejects all
+    # `turn_id` is of Codex, which rejects every replacement.
+    if fields.get("hook_event_name") != "PostToolUse" or "turn_id" in fields:
         return {}
     output = fields.get("tool_response")
     new = replace_texts(tool, output, shorten)
@@ -93,7 +94,7 @@ def answer(request: bytes, shortener: Shortener) -> Json:
 
 
 def _answer_cursor(tool: str, output: object, shorten: Shorten) -> Json:
-    """Answer Cursor, which gives outputs as JSON texts and takes replaced ones from MCP tools alone."""
+    """Answer Cursor, which gives outputs as JSON texts and accepts replacements for MCP tools only."""
     if not tool.startswith("MCP:") or not isinstance(output, str):
         return {}
     content = parse_json(output)
@@ -101,10 +102,10 @@ def _answer_cursor(tool: str, output: object, shorten: Shorten) -> Json:
     return {} if new == content else {"updated_mcp_tool_output": new}
 
 
-def _make_query(arguments: Mapping[str, Any], request: str) -> str | None:
-    """Return a query from the arguments of a tool, such as its command and description, and the request."""
+def _make_query(arguments: Mapping[str, Any], user_request: str) -> str | None:
+    """Return a query from the arguments of a tool, such as its command, and the user's request."""
     words = [value[:MAX_ARGUMENT] for value in arguments.values() if isinstance(value, str)]
-    return join_query(" ".join(words), request)
+    return join_query(" ".join(words), user_request)
 
 
 def replace_texts(tool: str, output: Any, shorten: Shorten) -> Any:
@@ -114,7 +115,8 @@ def replace_texts(tool: str, output: Any, shorten: Shorten) -> Any:
 
 
 def _replace_in_shell(output: Any, shorten: Shorten) -> Any:
-    # An image is base64, and of a large output Claude Code shows only the beginning and a file's name.
+    # An image is base64. Claude Code shows only the beginning of a large output, and the name of a file
+    # with the rest.
     if not isinstance(output, dict) or output.get("isImage") or output.get("persistedOutputPath"):
         return output
     return _replace_fields(cast("Json", output), ("stdout", "stderr"), shorten)
@@ -141,7 +143,10 @@ def _replace_in_matches(output: Any, shorten: Shorten) -> Any:
 
 
 def _shorten_names(names: list[str], shorten: Shorten) -> list[str]:
-    """Return fewer names of files. Claude Code counts them, so a mark shares its item with a name."""
+    """Shorten a list of file names.
+
+    Claude Code reports the number of items, so a mark is joined to a name and adds no item.
+    """
     text, known = "\n".join(names), set(names)
     if (short := shorten(text)) == text:
         return names

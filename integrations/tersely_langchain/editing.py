@@ -52,7 +52,7 @@ class TerselyContextEdit:
     def apply(
         self, messages: list[AnyMessage], *, count_tokens: Callable[[Sequence[AnyMessage]], int]
     ) -> None:
-        """Replace older tool results in `messages` by compressed ones."""
+        """Replace older tool results in `messages` with compressed ones."""
         if count_tokens(messages) <= self._trigger:
             return
         names = find_tools(messages)

@@ -91,7 +91,7 @@ class EventLog:
         return self.originals.get(key) or self._lookup(key)
 
     def _shorten(self, event: Json) -> Json:
-        """Replace the event's message by its id, if it is the next message of the history."""
+        """Replace the event's message with its id, if it is the next message of the history."""
         place = self.messages_read
         if place == len(self.messages) or event["message"] != self.openai_messages[place]:
             return event

@@ -45,7 +45,8 @@ class Compressor:
             model's own relevance.
         token_counter: counts tokens for limits and receipts: a `TokenCounter`, a function from text to
             int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
-            machine. None for the built-in estimate. Several threads may call it at once.
+            machine. None for the built-in estimate. A counter of your own must be safe to call
+            from several threads at once.
         threads: the largest number of threads for one call; None for every core this process may use.
 
     Raises:
@@ -78,9 +79,9 @@ class Compressor:
         """Keep what the query needs or, without a query, what covers as much of the documents as possible.
 
         With `budget` or `rate`, the best units fill the limit; with `recall` in addition, only units that
-        reach its threshold compete. Otherwise every unit that reaches a threshold is kept, so the size varies
-        and the text can be empty. The text is never longer than the input. See docs/options-and-results.md
-        for more about options, statuses and reasons.
+        reach its threshold compete. Without a limit or a `level`, every unit that reaches the threshold is
+        kept, except repeats, so the size varies and the text can be empty. The text is never longer than the
+        input. See docs/options-and-results.md for more about options, statuses and reasons.
 
         Args:
             query: the question that the context should answer. If it is None, pass `budget`, `rate` or
@@ -102,8 +103,9 @@ class Compressor:
             timeout: seconds until the result is due. The model stops reading early enough to meet it.
 
         Returns:
-            The compression. If the model fails or its time is up, a warning is logged. The status is then
-            "degraded" if there is a limit or no query; otherwise it is "failed_open".
+            The compression. If the model fails, or `timeout` ends before everything was read, the status is
+            "degraded" if there is a limit or no query; otherwise it is "failed_open". With a query, a warning
+            is logged too.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.

@@ -41,7 +41,9 @@ def read_documents(docs: object) -> list[Document]:
     single = isinstance(docs, str | bytes | Document | Mapping)
     if single or not isinstance(docs, Iterable):
         kind = type_name(cast("object", docs))
-        raise InvalidInputError(f"The documents are {kind}. Pass a list of documents, even for one.")
+        raise InvalidInputError(
+            f"The documents were given as {kind}. Pass a list, even for a single document."
+        )
     items = cast("Iterable[object]", docs)
     return [_read_document(item, f"Document {index}") for index, item in enumerate(items)]
 
@@ -57,8 +59,10 @@ def read_requests(requests: object) -> list[Request]:
         raise InvalidInputError(f"The requests are {type_name(cast('object', requests))}. {remedy}")
     read: list[Request] = []
     for place, pair in enumerate(cast("Iterable[object]", requests)):
-        if not isinstance(pair, tuple | list) or len(cast("Sequence[object]", pair)) != 2:
-            raise InvalidInputError(f"Request {place} is {type_name(cast('object', pair))}. {remedy}")
+        if not isinstance(pair, tuple | list):
+            raise InvalidInputError(f"Request {place} is {type_name(pair)}. {remedy}")
+        if (length := len(cast("Sequence[object]", pair))) != 2:
+            raise InvalidInputError(f"Request {place} has {length} values. {remedy}")
         query, docs = cast("tuple[str | None, object]", pair)
         read.append((query, read_documents(docs)))
     return read
@@ -96,7 +100,7 @@ def _read_document(item: object, where: str) -> Document:
 
 
 def decode_utf8(raw: bytes, source: str) -> str:
-    """Decode a file without its byte order mark. Line ends stay, so that offsets hold for the file.
+    """Decode a file, and remove its byte order mark. Line endings stay as they are, so offsets fit the file.
 
     Messages name the `source`. Raises InvalidInputError for bytes that are not UTF-8, or not text.
     """
@@ -126,15 +130,19 @@ def check_count(value: object, name: str, unit: str) -> int:
 
 
 def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
-    """Return the seconds that a call may take. Raises InvalidInputError unless they are a positive number.
+    """Return the seconds that a call may take.
 
-    Messages name the argument.
+    Raises InvalidInputError unless they are a positive number that a thread can wait for. Messages name the
+    argument.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, Real):
         raise InvalidInputError(f"{name} is {type_name(seconds)}. Pass seconds, such as 60.0.")
     limit = float(seconds)
     if not (math.isfinite(limit) and 0 < limit <= threading.TIMEOUT_MAX):
-        raise InvalidInputError(f"{name} is {seconds}. Pass a positive number of seconds, such as 60.0.")
+        most = int(threading.TIMEOUT_MAX)
+        raise InvalidInputError(
+            f"{name} is {seconds}. Pass seconds above 0 and at most {most}, such as 60.0."
+        )
     return limit
 
 
@@ -154,8 +162,8 @@ def check_share(value: object, name: str, remedy: str) -> float:
 def check_members(value: object, members: Sequence[str], name: str, remedy: str) -> None:
     """Raises InvalidInputError unless `value` has all of these members.
 
-    The error message has `name`, and then `remedy`, a full sentence. A class is refused too: it is often
-    passed instead of its object.
+    The error message has `name`, and then `remedy`, a full sentence. A class is refused too: often one
+    is passed by mistake instead of an instance.
     """
     if isinstance(value, type) or not all(hasattr(value, member) for member in members):
         kind = f"the class {value.__name__}" if isinstance(value, type) else type_name(value)
@@ -175,7 +183,7 @@ def check_text(value: object, name: str, remedy: str = "Pass text.") -> str:
 def check_kind(value: object, kind: type[Item], name: str) -> Item:
     """Return `value`. Raises InvalidInputError for an object of another class."""
     if not isinstance(value, kind):
-        raise InvalidInputError(f"{name} is a {type(value).__name__}. Pass {kind.__name__}.")
+        raise InvalidInputError(f"{name} is {type_name(value)}. Pass a {kind.__name__}.")
     return value
 
 
@@ -196,7 +204,7 @@ def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: s
     items = list(cast("Iterable[Item]", value))
     for place, item in enumerate(items):
         if not isinstance(item, kind):
-            raise InvalidInputError(f"{name} has {type_name(item)} in place {place}. {remedy}")
+            raise InvalidInputError(f"{name} has {type_name(item)} at position {place}. {remedy}")
     return items
 
 

@@ -254,7 +254,7 @@ def _unescape(line: str) -> str:
 
 
 def _fold(lines: Sequence[str]) -> list[str]:
-    """Replace the repetitions of a line, or of a few lines, by a note."""
+    """Replace the repetitions of a line, or of a few lines, with a note."""
     folded: list[str] = []
     at = 0
     while at < len(lines):

@@ -35,7 +35,7 @@ def _option(check: Callable[[Any, str], Any], placeholder: str, explanation: str
 
 
 def _check_question_share(value: object, name: str, *, condition: str) -> float:
-    remedy = f"Pass the share of questions that {condition}, above 0 and below 1."
+    remedy = f"Pass the share of {condition}, above 0 and below 1."
     share = check_share(value, name, remedy)
     if share == 1:
         raise InvalidInputError(f"{name} is 1.0, which no calibration can promise. {remedy}")
@@ -79,7 +79,7 @@ class CompressionOptions:
     recall: float | None = field(
         default=None,
         metadata=_option(
-            partial(_check_question_share, condition="must keep their answer sentence"),
+            partial(_check_question_share, condition="questions that must keep their answer sentence"),
             "R",
             "keep the answer sentence in this share of questions, in (0, 1), as far as a limit allows",
         ),
@@ -87,10 +87,10 @@ class CompressionOptions:
     abstain: float | None = field(
         default=None,
         metadata=_option(
-            partial(_check_question_share, condition="must get through if they can be answered"),
+            partial(_check_question_share, condition="answerable questions that must not be refused"),
             "R",
-            "return nothing if the documents seem not to answer the question; this share of answerable "
-            "questions gets through, in (0, 1)",
+            "return nothing if the documents seem not to answer the question; of the questions that can be "
+            "answered, this share is not refused, in (0, 1)",
         ),
     )
     level: Detail | None = field(
@@ -123,7 +123,10 @@ class CompressionOptions:
         ),
     )
     min_tokens: int | None = field(
-        default=None, metadata=_option(_check_tokens, "N", "return documents of fewer tokens unchanged")
+        default=None,
+        metadata=_option(
+            _check_tokens, "N", "return everything unchanged if the input has fewer than N tokens"
+        ),
     )
     timeout: float | None = field(
         default=None,
@@ -166,7 +169,7 @@ class CompressionOptions:
         """Raise InvalidInputError for options that do not work without a query."""
         for name in ("recall", "abstain"):
             if getattr(self, name) is not None:
-                raise InvalidInputError(f"{name} is about answers, and there is no query. Leave it out.")
+                raise InvalidInputError(f"{name} needs a query. Pass one, or leave {name} out.")
         if not self.is_limited and self.level is None:
             raise InvalidInputError(
                 "There is no query, so nothing says how much is enough. Pass budget, rate or level."

@@ -1,6 +1,6 @@
 """Prepared documents: documents with results that a model computed before any question, and their bytes.
 
-    magic, version | zipped: a line of JSON, then the vectors
+    magic, format | compressed with zlib: a line of JSON, then the vectors
 
 The JSON holds the model's name, the digest, the units, and the token ids of the title and of each unit.
 """
@@ -21,13 +21,13 @@ from tersely.types import Document
 from tersely.units import Kind, Link, Unit
 
 FORMAT = 7
-"""Incremented when the bytes change their meaning, or the same text gets other units. Bytes of another format
-are refused."""
+"""Incremented when the meaning of the bytes changes, or when the same text is split differently. Bytes of
+another format are refused."""
 
 _MAGIC = b"tsly"
 _DIGEST = 8
 _MAX_BYTES = 2**28
-"""Largest number of bytes that are unzipped."""
+"""Largest size, in bytes, of the decompressed data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Preparation:
     name: str
     """Name of the model, with a checksum of the files that it depends on."""
     digest: bytes
-    """Digest of the document's text and title; see `digest`."""
+    """Digest of the document's text and title; see `compute_digest`."""
     units: tuple[Unit, ...]
-    """All units of the document, whole."""
+    """All units of the document, before any is cut."""
     title_ids: tuple[int, ...]
     """Token ids of the title."""
     ids: tuple[tuple[int, ...], ...]
@@ -58,27 +58,31 @@ class PreparedDocument(Document):
     """A document that `Compressor.prepare` has prepared. `Compressor.compress` takes it like any other.
 
     Raises:
-        InvalidInputError: it was prepared with another text.
+        InvalidInputError: its preparation belongs to another text or title.
     """
 
     preparation: Preparation = field(kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        own = self.preparation
-        if own.digest != digest(self.text, self.title) or not _covers(own.units, self.text):
+        digest, units = self.preparation.digest, self.preparation.units
+        if digest != compute_digest(self.text, self.title) or not _covers(units, self.text):
             raise InvalidInputError(
-                "The document was prepared with another text or title. Prepare it again, as it is now."
+                "The preparation belongs to another text or title. Prepare the document again, as it is now."
             )
 
     def to_bytes(self) -> bytes:
-        """Return the preparation as bytes, to be stored with the document. They do not contain its text."""
-        own = self.preparation
+        """Return the preparation as bytes, to be stored with the document.
+
+        They do not replace its text, which `from_bytes` needs. But protect them like the text: they hold
+        token ids, from which nearly all of it can be decoded.
+        """
+        made = self.preparation
         units = [
-            (u.start, u.end, u.kind, u.atomic, u.link and (u.link.is_frame, u.link.needs)) for u in own.units
+            (u.start, u.end, u.kind, u.atomic, u.link and (u.link.is_frame, u.link.needs)) for u in made.units
         ]
-        values = [own.name, own.digest.hex(), units, own.title_ids, own.ids]
+        values = [made.name, made.digest.hex(), units, made.title_ids, made.ids]
         line = json.dumps(values, separators=(",", ":")).encode()
-        return _MAGIC + bytes([FORMAT]) + zlib.compress(line + b"\n" + own.vectors, 9)
+        return _MAGIC + bytes([FORMAT]) + zlib.compress(line + b"\n" + made.vectors, 9)
 
     @classmethod
     def from_bytes(cls, data: bytes, document: DocumentLike) -> PreparedDocument:
@@ -121,7 +125,7 @@ def _covers(units: Sequence[Unit], text: str) -> bool:
     return all(a <= b for a, b in pairwise(edges)) and not any(text[a:b].strip() for a, b in gaps)
 
 
-def digest(text: str, title: str | None) -> bytes:
+def compute_digest(text: str, title: str | None) -> bytes:
     """Return eight bytes that depend on a document's text and title."""
     both = text if title is None else f"{len(text)} {text}{title}"
     return blake2b(both.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
@@ -130,17 +134,17 @@ def digest(text: str, title: str | None) -> bytes:
 def _read(data: object) -> Preparation:
     if not isinstance(data, bytes):
         raise InvalidInputError(f"The prepared bytes are {type_name(data)}. Pass what to_bytes() gave.")
-    head, zipped = data[: len(_MAGIC) + 1], data[len(_MAGIC) + 1 :]
+    head, compressed = data[: len(_MAGIC) + 1], data[len(_MAGIC) + 1 :]
     if head[:-1] != _MAGIC:
         raise InvalidInputError("These are not the bytes of a prepared document. Prepare the document again.")
     if head[-1] != FORMAT:
         raise InvalidInputError(
-            f"The document was prepared in format {head[-1]}, and this tersely reads {FORMAT}. "
-            "Prepare it again."
+            f"The document was prepared in format {head[-1]}, and this version of tersely reads format "
+            f"{FORMAT}. Prepare it again."
         )
     stream = zlib.decompressobj()
     try:
-        body = stream.decompress(zipped, _MAX_BYTES)
+        body = stream.decompress(compressed, _MAX_BYTES)
         if not stream.eof or stream.unused_data:
             raise ValueError("the bytes are cut off, or too many")
         return _read_body(body)
@@ -151,11 +155,11 @@ def _read(data: object) -> Preparation:
 
 
 def _read_body(body: bytes) -> Preparation:
-    """Raises LookupError, RecursionError, TypeError or ValueError for what `to_bytes` did not zip."""
+    """Raises LookupError, RecursionError, TypeError or ValueError if `to_bytes` did not write `body`."""
     line, _, vectors = body.partition(b"\n")
     name, digest, units, title_ids, ids = json.loads(line)
     if not isinstance(name, str) or len(units) != len(ids):
-        raise ValueError("the values are of another form")
+        raise ValueError("the values have an unknown form")
     return Preparation(
         name,
         bytes.fromhex(digest),
@@ -180,5 +184,5 @@ def _read_unit(values: Sequence[Any], count: int) -> Unit:
 def _check_numbers(values: Sequence[Any], stop: int = 2**32) -> tuple[int, ...]:
     """Return the values. Raises ValueError unless they are whole numbers from 0 to below `stop`."""
     if not all(type(value) is int and 0 <= value < stop for value in values):
-        raise ValueError("there is something else than a whole number, or one that is too large")
+        raise ValueError(f"a value is not a whole number from 0 to below {stop}")
     return tuple(values)

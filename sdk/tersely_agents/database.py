@@ -118,7 +118,9 @@ class Database:
             remedy = (
                 "Update tersely." if found > version else "It is damaged, or older than 0.1: restore a copy."
             )
-            raise self._error(f"{self.path} has version {found}, and this tersely knows {version}. {remedy}")
+            raise self._error(
+                f"{self.path} has version {found}, and this version of tersely knows {version}. {remedy}"
+            )
 
     def _create(self, version: int, schema: Sequence[str]) -> None:
         with self.connection as connection:

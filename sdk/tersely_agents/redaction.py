@@ -63,7 +63,7 @@ _IDS = frozenset({"id", "tool_call_id", "call_id"})
 
 
 def redact(text: str) -> str:
-    """Replace whatever looks like a key, a token or a password by "[redacted: kind]".
+    """Replace whatever looks like a key, a token or a password with "[redacted: kind]".
 
     Takes time linear in the length of the text. Text that is already redacted stays as it is.
     """

@@ -94,7 +94,7 @@ class Rule:
     check: Check
 
     def apply(self, text: str) -> str:
-        """Replace every secret that this rule finds by "[redacted: kind]"."""
+        """Replace every secret that this rule finds with "[redacted: kind]"."""
         if not any(mark in text for mark in self.marks):
             return text
         return self.pattern.sub(self._replaced, text)

@@ -2,7 +2,8 @@
 
     python -m tests.audit.folder_swap --swaps 200000
 
-One process replaces an allowed folder or file by a link to an outside one, and puts it back, again and again.
+One process replaces an allowed folder or file with a link to an outside one, and puts it back, again and
+again.
 Meanwhile this process reads through `Folders`, by paths and by patterns. A leak is a text from outside.
 """
 
@@ -34,7 +35,7 @@ def make_tree(base: Path) -> Path:
 
 
 def swap(notes: Path, swaps: int, first: Event, done: Event) -> None:
-    """Replace a folder, a folder in it, and a file by links, and put the originals back."""
+    """Replace a folder, a folder in it, and a file with links, and put the originals back."""
     targets = [(notes / part, notes.parent / "secret" / part) for part in ("town", "town/deep", "a.md")]
     for number in range(swaps):
         place, outside = targets[number % len(targets)]

@@ -63,7 +63,7 @@ def is_within(path: Path, longer: Path) -> bool:
 def judge_heads(
     atoms: list[Atom], placed: list[Placed], read_again: dict[int, Line], verdict: Verdict
 ) -> None:
-    """Complain about each part that is read under other heads than in the source."""
+    """Complain about each part whose heads are not those of the source."""
     judged: set[int] = set()
     for part in placed:
         # The sentences after the first one of a row belong to it.

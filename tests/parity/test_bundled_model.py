@@ -75,8 +75,8 @@ def test_the_configuration_fits_this_version() -> None:
 
 def test_the_fusion_layer_was_fitted_for_these_features() -> None:
     fusion = Fusion.load(MODEL / LAYERS, MODEL / ATTENTION)
-    assert np.isfinite([*fusion.first.weights, *fusion.gate.weights]).all()
-    assert np.abs(fusion.first.weights).max() > 0
+    assert np.isfinite([*fusion.first_layer.weights, *fusion.gate.weights]).all()
+    assert np.abs(fusion.first_layer.weights).max() > 0
     assert fusion.attention is not None
     assert np.abs(fusion.attention.weights["out"]).max() > 0
 

@@ -152,7 +152,7 @@ def test_a_promise_that_cannot_be_had_is_refused(scorer: FakeScorer, abstain: An
 
 
 def test_abstaining_needs_a_query() -> None:
-    with pytest.raises(InvalidInputError, match="abstain is about answers"):
+    with pytest.raises(InvalidInputError, match="abstain needs a query"):
         Compressor(JudgingScorer(0.5)).compress(None, DOCS, abstain=0.9, budget=10)
 
 

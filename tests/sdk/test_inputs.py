@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tersely import Compressor, Document, InvalidInputError
-from tersely.inputs import read_documents
+from tersely.inputs import check_kind, check_list, read_documents
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 
@@ -37,12 +37,12 @@ def test_metadata_of_its_own_wins_over_other_keys() -> None:
         (" \n", ["a"], "query is empty"),
         (7, ["a"], "query is an int"),
         (b"q", ["a"], "query is a bytes"),
-        ("q", "a", "Pass a list of documents"),
-        ("q", b"a", "Pass a list of documents"),
-        ("q", Document("a"), "Pass a list of documents"),
-        ("q", {"text": "a"}, "Pass a list of documents"),
-        ("q", None, "documents are None"),
-        ("q", 7, "documents are an int"),
+        ("q", "a", "Pass a list, even"),
+        ("q", b"a", "Pass a list, even"),
+        ("q", Document("a"), "Pass a list, even"),
+        ("q", {"text": "a"}, "Pass a list, even"),
+        ("q", None, "documents were given as None"),
+        ("q", 7, "documents were given as an int"),
         ("q", ["a", 7], "Document 1 is an int"),
         ("q", [None], "Document 0 is None"),
         ("q", [b"a"], "Document 0 is a bytes"),
@@ -59,3 +59,19 @@ def test_bad_input_is_refused_with_cause_and_remedy(query: Any, docs: Any, messa
         Compressor(FakeScorer()).compress(query, docs)
     assert isinstance(error.value, ValueError)
     assert any(verb in str(error.value) for verb in ("Pass", "Add"))
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [("query", "Request 1 is a str. Pass"), (("q", ["a"], 5), "Request 1 has 3 values. Pass")],
+)
+def test_a_bad_request_of_a_batch_is_named(pair: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        Compressor(FakeScorer()).compress_batch([("q", ["a"]), pair])
+
+
+def test_bad_items_and_classes_are_named_with_an_article() -> None:
+    with pytest.raises(InvalidInputError, match=r"x has a str at position 0\. Pass numbers\."):
+        check_list(["a"], int, "x", "Pass numbers.")
+    with pytest.raises(InvalidInputError, match=r"x is an int\. Pass a Document\."):
+        check_kind(5, Document, "x")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
@@ -21,9 +22,9 @@ TOKENS = "Pass a whole number of tokens, 1 or more."
 DOCUMENTS = "Pass a whole number of documents, 1 or more."
 RATE = "Pass a share above 0 and at most 1."
 RECALL = "Pass the share of questions that must keep their answer sentence, above 0 and below 1."
-ABSTAIN = "Pass the share of questions that must get through if they can be answered, above 0 and below 1."
+ABSTAIN = "Pass the share of answerable questions that must not be refused, above 0 and below 1."
 LEVEL = "Pass a level of detail from 1 to 5."
-TIMEOUT = "Pass a positive number of seconds, such as 60.0."
+TIMEOUT = f"Pass seconds above 0 and at most {int(threading.TIMEOUT_MAX)}, such as 60.0."
 MARKS = "Pass 'structure' or 'all'."
 ORDER = "Pass 'source' or 'rerank'."
 
@@ -60,6 +61,7 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"timeout": 0}, f"timeout is 0. {TIMEOUT}"),
     ({"timeout": math.nan}, f"timeout is nan. {TIMEOUT}"),
     ({"timeout": math.inf}, f"timeout is inf. {TIMEOUT}"),
+    ({"timeout": 1e12}, f"timeout is 1000000000000.0. {TIMEOUT}"),
     ({"timeout": True}, "timeout is True. Pass seconds, such as 60.0."),
     ({"timeout": "2"}, "timeout is a str. Pass seconds, such as 60.0."),
 ]

@@ -182,7 +182,7 @@ def test_nothing_dropped_is_unchanged_unless_reordered() -> None:
     split = make_titled(limit=8)
     scored = make_scored(split, 0.9, 0.3, 0.6, relevance=[0.1, 0.7], threshold=0.1)
     result = receive(split, scored)
-    assert (result.status, result.reason, result.dropped) == ("unchanged", "nothing was scored too low", ())
+    assert (result.status, result.reason, result.dropped) == ("unchanged", "every unit was kept", ())
     reordered = receive(split, scored, order="rerank")
     assert (reordered.status, reordered.reason, reordered.dropped) == ("compressed", None, ())
 

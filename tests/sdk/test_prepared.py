@@ -174,7 +174,7 @@ def test_bytes_with_a_right_checksum_load_or_raise(place: int, change: bytes) ->
 def test_bytes_of_another_format_name_both_versions() -> None:
     data = bytearray(example().to_bytes())
     data[4] = FORMAT + 1
-    with pytest.raises(InvalidInputError, match=rf"format {FORMAT + 1}.*reads {FORMAT}"):
+    with pytest.raises(InvalidInputError, match=rf"format {FORMAT + 1}.*reads format {FORMAT}"):
         PreparedDocument.from_bytes(bytes(data), DOCS[0])
 
 

@@ -14,7 +14,7 @@ from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import load_artifact
 from tersely.score import ScoredInput
 from tersely.score.features import first_features
-from tersely.score.selector import NEIGHBOUR, Selector
+from tersely.score.selector import NEIGHBOUR_SHARE, Selector
 from tests.sdk.selector_cases import (
     DOCUMENTS,
     FEW_TOKENS,
@@ -101,7 +101,9 @@ def test_the_order_of_documents_does_not_change_their_scores(
 def test_a_closed_gate_leaves_the_scores_of_the_first_stage() -> None:
     selector = recording_selector(gate_logit=GATE_CLOSED)[0]
     first_pass = selector.first_pass(QUESTION, DOCUMENTS)
-    logits = selector.fusion.first(first_features(first_pass.matches, first_pass.logits, first_pass.near))
+    logits = selector.fusion.first_layer(
+        first_features(first_pass.matches, first_pass.logits, first_pass.near)
+    )
     scores = np.concatenate([own.scores for own in selector.score(QUESTION, DOCUMENTS)])
     np.testing.assert_allclose(np.log(scores / (1 - scores)), logits, atol=1e-6)
 
@@ -110,7 +112,7 @@ def test_neighbours_raise_a_sentence_unless_the_gate_is_open() -> None:
     for own in recording_selector(gate_logit=GATE_CLOSED)[0].score(QUESTION, DOCUMENTS):
         padded = [0.0, *own.scores, 0.0]
         expected = [
-            score + NEIGHBOUR * max(before, after) * (1 - score)
+            score + NEIGHBOUR_SHARE * max(before, after) * (1 - score)
             for before, score, after in zip(padded, padded[1:], padded[2:], strict=False)
         ]
         assert own.packing_scores is not None
@@ -176,8 +178,8 @@ def test_artifact_without_a_part_is_refused_with_a_remedy(tmp_path: Path) -> Non
     artifact = load_artifact()
     shutil.copy(artifact.tokenizer_path, tmp_path)
     broken = replace(artifact, path=tmp_path)
-    with pytest.raises(ArtifactError, match=r"fusion\.json.*export or download it again"):
+    with pytest.raises(ArtifactError, match=r"fusion\.json.*fetch or export the model again"):
         Selector.load(broken)
     (tmp_path / "fusion.json").write_text('{"features": {"first": ["keep"]}}')
-    with pytest.raises(ArtifactError, match="fitted for other features"):
+    with pytest.raises(ArtifactError, match="fitted to other features"):
         Selector.load(broken)

@@ -28,7 +28,7 @@ def random_layer(width: int, seed: int) -> LinearLayer:
 
 def random_fusion() -> Fusion:
     return Fusion(
-        first=random_layer(len(FIRST_FEATURES), seed=1),
+        first_layer=random_layer(len(FIRST_FEATURES), seed=1),
         gate=random_layer(len(QUERY_FEATURES), seed=2),
         attention=random_attention(len(SECOND_FEATURES), seed=3),
     )
@@ -43,7 +43,7 @@ def test_a_layer_is_a_weighted_sum_of_standardised_features() -> None:
     assert logits.tolist() == pytest.approx([0.3, 0.9])
 
 
-@pytest.mark.parametrize("layer", ["first", "gate"])
+@pytest.mark.parametrize("layer", ["first_layer", "gate"])
 def test_a_fusion_survives_its_file(tmp_path: Path, layer: str) -> None:
     random_fusion().save(tmp_path)
     saved, loaded = getattr(random_fusion(), layer), getattr(load(tmp_path), layer)

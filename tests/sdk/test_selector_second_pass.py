@@ -55,7 +55,7 @@ def test_other_documents_are_reread_after_the_best_sentences(
     first_pass = selector.first_pass(TWO_HOP_QUESTION, documents)
     matches = first_pass.matches
     features = first_features(matches, first_pass.logits, first_pass.near)
-    first_logits = selector.fusion.first(features)
+    first_logits = selector.fusion.first_layer(features)
     session.inputs.clear()
     second = SecondStage.make(matches, first_pass.logits, features, first_logits)
     hops = selector.second_pass(first_pass, second)
@@ -96,7 +96,7 @@ def test_sentences_beyond_the_best_keep_their_logits(monkeypatch: pytest.MonkeyP
     selector, _ = recording_selector(gate_logit=GATE_OPEN)
     done = selector.first_pass(TWO_HOP_QUESTION, DOCUMENTS)
     features = first_features(done.matches, done.logits, done.near)
-    first_logits = selector.fusion.first(features)
+    first_logits = selector.fusion.first_layer(features)
     second = SecondStage.make(done.matches, done.logits, features, first_logits)
     added = selector.fusion.attend(second, selector.second_pass(done, second))
     best = np.argsort(-first_logits, kind="stable")[:3]
@@ -136,7 +136,7 @@ def test_with_an_open_gate_more_of_a_long_input_is_read() -> None:
     selector, session = recording_selector(gate_logit=GATE_OPEN, max_tokens=FEW_TOKENS)
     first_pass = selector.first_pass(LINK_QUESTION, LONG_INPUT)
     first_windows = len(session.windows())
-    first_logits = selector.fusion.first(
+    first_logits = selector.fusion.first_layer(
         first_features(first_pass.matches, first_pass.logits, first_pass.near)
     )
     extended = selector.extend_first_pass(first_pass, first_logits)

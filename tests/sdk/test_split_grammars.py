@@ -106,7 +106,7 @@ def test_what_is_kept_of_a_source_still_parses(language: str, limit: dict[str, f
         kept = compress(text, f"What does lift{number} return?", limit)
         assert kept
         assert parses(language, kept), kept
-        # No statement stands in another function than its own.
+        # Every statement is in its own function.
         function = None
         for line in kept.splitlines():
             function = found[1] if (found := re.search(r"\blift(\d+)\(", line, re.IGNORECASE)) else function

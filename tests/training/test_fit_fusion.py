@@ -130,9 +130,9 @@ def test_gate_opens_for_the_sets_that_need_it() -> None:
 
 
 def test_unfitted_fusion_follows_the_encoder() -> None:
-    fusion = Fusion.keep_alone()
+    fusion = Fusion.from_keep_logit()
     rows = np.random.default_rng(0).normal(size=(4, len(FIRST_FEATURES)))
-    assert fusion.first(rows).tolist() == pytest.approx(rows[:, FIRST_FEATURES.index("keep")].tolist())
+    assert fusion.first_layer(rows).tolist() == pytest.approx(rows[:, FIRST_FEATURES.index("keep")].tolist())
     assert fusion.gate_value(np.full(len(QUERY_FEATURES), 6.0)) == 0
 
 

@@ -85,7 +85,7 @@ def make_adapter(
     old = base.state_dict()
     shared = {key: weight for key, weight in weights.items() if key in old}
     if not any(map(_LINEAR.search, shared)) or any(old[k].shape != w.shape for k, w in shared.items()):
-        raise ValueError("the checkpoint holds the weights of another model than the base")
+        raise ValueError("the checkpoint holds weights of a model that is not the base")
     factors: dict[str, Tensor] = {}
     whole = linear = kept = 0.0
     for key, weight in shared.items():

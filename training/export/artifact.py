@@ -91,7 +91,7 @@ def export_artifact(
     idf = compute_idf(layout.tokenize(sorted(texts)), layout.tokenizer.get_vocab_size())
     np.savez_compressed(staging / "lexical.npz", idf=idf.astype(np.float16))
     if decision == "fitted":
-        Fusion.keep_alone().save(staging)
+        Fusion.from_keep_logit().save(staging)
     if config.vectors:
         write_sentence_graph(config, staging)
     seal(staging, config, layout_config, LEARNED_THRESHOLD, decision)

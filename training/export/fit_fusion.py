@@ -117,7 +117,7 @@ def fit_fusion(
 
     def scores(view: Sequence[Sequence[Hop]], networks: Sequence[SentenceAttention]) -> list[Floats]:
         rows = zip(stages, view, gates, networks, strict=True)
-        return [s.first + g * s.attend(n, hops) if g else s.first for s, hops, g, n in rows]
+        return [s.first_logits + g * s.attend(n, hops) if g else s.first_logits for s, hops, g, n in rows]
 
     nothing: list[Sequence[Hop]] = [()] * len(cases)
     networks = cross_fit(cases, lambda part: fit_attention(examples(part, nothing), seed), "attention")
@@ -125,7 +125,7 @@ def fit_fusion(
 
     hinting = fit_attention(examples(range(len(cases)), nothing), seed, "attention, all folds")
     progress = show_progress("second pass", range(len(cases)))
-    fusion = replace(Fusion.keep_alone(), attention=hinting)
+    fusion = replace(Fusion.from_keep_logit(), attention=hinting)
     hinted = Selector(selector.encoder, selector.layout, fusion, selector.idf, 0.0)
     hops = [hinted.second_pass(readings[i], stages[i]) if gates[i] else () for i in progress]
     # The runtime also applies the attention before the second pass, to choose the windows.
@@ -140,7 +140,7 @@ def fit_fusion(
 def _make_example(stage: SecondStage, hops: Sequence[Hop], gate: float, case: Case, weight: float) -> Example:
     chosen = stage.chosen
     labels = case.labels[chosen]
-    return Example(stage.inputs(hops), stage.relations, stage.first[chosen], gate, labels, weight)
+    return Example(stage.inputs(hops), stage.relations, stage.first_logits[chosen], gate, labels, weight)
 
 
 T = TypeVar("T")

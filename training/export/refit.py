@@ -33,7 +33,7 @@ def refit(config: SelectorConfig, artifact: Artifact, run: Path, target: Path) -
     layout = LayoutConfig.from_dict(artifact.config["layout"])
     shutil.copytree(artifact.path, target)
     (target / ATTENTION).unlink(missing_ok=True)
-    Fusion.keep_alone().save(target)
+    Fusion.from_keep_logit().save(target)
     seal(target, config, layout, LEARNED_THRESHOLD, "fitted")
     facts = {name: artifact.manifest[name] for name in FACTS}
     fit_decision(target, config, layout, "fitted", read_groups(run, "heldout"), facts)

@@ -1,8 +1,9 @@
 """Distillation: teach the selector again what its base model knows and training made it forget.
 
 The target of a sentence is the keep logit of the model that training starts from, plus weighted cosines of
-the question with the sentence and with its window, by the untouched base model. The regression compares
-sentences of one question, so it moves no threshold.
+the question with the sentence and with its window. The cosines are those of vectors that the base model made
+before any training. The regression ignores the mean logit of each question, so it does not shift all logits
+up or down.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ WINDOW_WEIGHT = 5.0
 
 
 class Teacher(nn.Module):
-    """The model that training starts from, and its base model as it was. Neither is trained."""
+    """The model that training starts from, and its base model before any training. Neither is trained."""
 
     def __init__(self, start: SelectorModel, config: SelectorConfig, layout: LayoutConfig) -> None:
         super().__init__()
@@ -48,8 +49,10 @@ class Teacher(nn.Module):
         return torch.cat(targets)
 
     def _compute_cosines(self, inputs: dict[str, Tensor], sentences: int) -> Tensor:
-        """Return the weighted sum of the cosines of each sentence (B, S). Document and question are read
-        apart."""
+        """Return the weighted sum of the cosines of each sentence (B, S).
+
+        Document and question are encoded separately.
+        """
         ids, owners = inputs["input_ids"], inputs["segments"]
         is_marker = (ids == self.layout.sen_id) | (ids == self.layout.doc_id)
         place = torch.arange(ids.shape[1], device=ids.device)

@@ -1,4 +1,6 @@
-"""Train Phase I: the encoder with its output layers for keep and relevance. Makes checkpoints and validates.
+"""Phase I of EFFCOMP: train the encoder with its output layers for keep and relevance.
+
+The program also saves checkpoints and validates.
 
 The program chooses device and precision: bf16 on CUDA, bf16 on a CPU with instructions for it, else float32.
 `accelerate launch` spreads a run over several GPUs.
@@ -66,11 +68,11 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
     random.Random(config.seed).shuffle(heldout)
     data = config.data
     builder, validation = (WindowBuilder(layout, rows, data.labels) for rows in (groups, heldout))
-    taught = [i for i, group in enumerate(groups) if builder.teaches(group, data.longest)]
-    if not taught:
+    trainable = [i for i, group in enumerate(groups) if builder.teaches(group, data.longest)]
+    if not trainable:
         raise ValueError("no question is left to train on; check labels and longest in [data]")
     model.to(accelerator.device)
-    trainer = Trainer(accelerator, model, config, builder, taught, run, teacher)
+    trainer = Trainer(accelerator, model, config, builder, trainable, run, teacher)
     save_weights = partial(save_trained, model, tokenizer, layout_config)
     trainer.resume()
     while trainer.epoch < config.train.epochs and not trainer.is_over:
@@ -93,7 +95,7 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
 class Trainer:
     """Trainer of a model. Its position is the epoch, the place in it, and the steps and questions so far.
 
-    taught: indices of the groups to train on.
+    trainable: indices of the groups to train on.
     """
 
     def __init__(
@@ -102,12 +104,12 @@ class Trainer:
         model: SelectorModel,
         config: SelectorConfig,
         builder: WindowBuilder,
-        taught: Sequence[int],
+        trainable: Sequence[int],
         run: Run,
         teacher: Teacher | None = None,
     ) -> None:
         self.accelerator, self.model, self.config, self.teacher = accelerator, model, config, teacher
-        self.builder, self.taught, self.run = builder, taught, run
+        self.builder, self.trainable, self.run = builder, trainable, run
         self.optimizer = adamw(model, config.train.learning_rate, config.train.weight_decay)
         self.epoch = self.place = self.step = self.questions = 0
         self.is_over = False
@@ -133,7 +135,7 @@ class Trainer:
     def train_epoch(self) -> None:
         """Train on the rest of the epoch, and save a checkpoint at its end."""
         c, seed = self.config.train, self._seed()
-        order = draw_order(self.builder.groups, self.taught, self.config.data, seed, self.epoch)
+        order = draw_order(self.builder.groups, self.trainable, self.config.data, seed, self.epoch)
         total = c.epochs * len(order)
         device = self.accelerator.device
         pad_id, part_tokens = self.builder.layout.config.pad_id, PART_TOKENS[device.type]
@@ -155,19 +157,19 @@ class Trainer:
             max_groups=c.batch_questions,
         )
         for chunk in _split_by_process(batches, self.accelerator.num_processes):
-            share = self._compute_share(total)
-            set_learning_rate(self.optimizer, c.learning_rate * triangle(share, c.warmup))
+            progress = self._compute_progress(total)
+            set_learning_rate(self.optimizer, c.learning_rate * triangle(progress, c.warmup))
             items, _ = chunk[self.accelerator.process_index]
             losses = self.update(make_batch(items, pad_id, part_tokens))
             count = sum(len(items) for items, _ in chunk)
             self.place = chunk[-1][1]
             self.questions += count
             self.step += 1
-            self.run.record(step=self.step, share=share, **losses)
+            self.run.record(step=self.step, share=progress, **losses)
             bar.update(count)
-            left = self.run.clock.estimate_left(share)
+            left = self.run.clock.estimate_left(progress)
             bar.set_postfix(loss=f"{losses['loss']:.3f}", step=self.step, run=left)
-            if share >= 1.0:
+            if progress >= 1.0:
                 self.is_over = True
                 break
             if self.step % c.checkpoint_steps == 0:
@@ -217,13 +219,13 @@ class Trainer:
         return {"loss": float(loss.detach()), **{k: float(v.detach()) for k, v in parts.items()}}
 
     def _seed(self) -> int:
-        """Return another seed than the earlier runs had, so that the questions come in another order."""
+        """Return a seed that no earlier run had, so that the questions come in a different order."""
         return self.config.seed + len(self.run.origins)
 
-    def _compute_share(self, total: int) -> float:
+    def _compute_progress(self, total: int) -> float:
         """Return the progress of the run in [0, 1], agreed on by all processes."""
-        share = self.run.clock.share(self.questions / total)
-        agreed = torch.tensor([share], dtype=torch.float64, device=self.accelerator.device)
+        progress = self.run.clock.share(self.questions / total)
+        agreed = torch.tensor([progress], dtype=torch.float64, device=self.accelerator.device)
         return float(broadcast(agreed))
 
     def _parts(self) -> dict[str, Any]:

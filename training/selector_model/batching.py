@@ -212,10 +212,10 @@ def _make_mask(counts: Sequence[int]) -> Tensor:
 
 
 def draw_order(
-    groups: Sequence[Group], taught: Sequence[int], config: DataConfig, seed: int, epoch: int
+    groups: Sequence[Group], trainable: Sequence[int], config: DataConfig, seed: int, epoch: int
 ) -> list[int]:
-    """Return the indices `taught` for one pass, with repeats, shuffled by seed and epoch."""
-    order = [i for i in taught for _ in range(config.repeats.get(groups[i].source, 1))]
+    """Return the indices `trainable` for one pass, with repeats, shuffled by seed and epoch."""
+    order = [i for i in trainable for _ in range(config.repeats.get(groups[i].source, 1))]
     random.Random(f"{seed}-{epoch}").shuffle(order)
     return order
 

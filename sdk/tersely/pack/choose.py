@@ -24,8 +24,8 @@ MARK_TOKENS = 8
 """Approximate tokens of a mark."""
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
-_CONTEXT = 4
-"""Such a sentence comes with those before it if together they take at most 1 / _CONTEXT of the limit."""
+_CONTEXT_SHARE = 1 / 4
+"""The sentences before it are added as long as they and it take at most this share of the limit."""
 _HEADS = 0.5
 """The price of a part of an opened block includes this share of the cost of the part's heads. The share is
 less than 1, because other parts may need the same heads."""
@@ -116,15 +116,13 @@ def choose(
         # (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda chosen: math.fsum(unit_scores[at] for at in chosen))
-    kept_words = {c.words for c in candidates if c.words and c.position in kept}
+    kept_keys = {c.key for c in candidates if c.key and c.position in kept}
     rendered = renderer.render(kept)
     return Selection(
         kept=kept,
         sequence=sequence,
         candidates=frozenset(at for candidate in candidates for at in candidate.positions),
-        duplicates=frozenset(
-            c.position for c in candidates if c.words in kept_words and c.position not in kept
-        ),
+        duplicates=frozenset(c.position for c in candidates if c.key in kept_keys and c.position not in kept),
         rendered=rendered,
         tokens=renderer.count(rendered.text),
         has_level=options.bounds is not None,
@@ -144,7 +142,7 @@ def _find_candidates(
 ) -> list[Candidate]:
     """Return the units that may be kept: those in `sequence`'s documents that say something by themselves."""
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
-    room = split.limit * cost_of_a_token // _CONTEXT
+    room = int(_CONTEXT_SHARE * split.limit * cost_of_a_token)
     candidates: list[Candidate] = []
     for doc in sequence:
         text = split.documents[doc].text
@@ -167,14 +165,14 @@ def _find_candidates(
                     doc,
                     priority(packing_scores[position], price / cost_of_a_token, length_price),
                     cost,
-                    _find_words(unit, text[unit.start : unit.end]),
+                    _make_key(unit, text[unit.start : unit.end]),
                     tuple((need, split.units[need].cost) for need in sorted(needs - {position})),
                 )
             )
     return candidates
 
 
-def _find_words(unit: Unit, text: str) -> tuple[str, ...] | None:
+def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
     """Return a key that is the same for units that repeat each other; None if the unit may be repeated.
 
     A record repeats another one of its series if it has the same text and the same heads. Statements of code

@@ -29,7 +29,7 @@ class Candidate:
     priority: float
     cost: int
     """Cost of the unit alone, in tokens or code points."""
-    words: tuple[str, ...] | None = None
+    key: tuple[str, ...] | None = None
     """Key that repetitions share: the words of a sentence, or the text and heads of a record. None for a unit
     that may be repeated."""
     needs: tuple[tuple[int, int], ...] = ()
@@ -57,7 +57,7 @@ def pack(
     """Take each candidate, in the given order, that still fits into `room`.
 
     The first candidate of a document also pays for the document's title. A candidate pays for the units that
-    it needs, unless they are already taken. A candidate is skipped if a taken one has the same words. Returns
+    it needs, unless they are already taken. A candidate is skipped if a taken one has the same key. Returns
     the positions taken and the sum of their costs.
     """
     taken: set[int] = set()
@@ -65,7 +65,7 @@ def pack(
     seen: set[tuple[str, ...]] = set()
     used = 0
     for candidate in ranked:
-        if candidate.words in seen or candidate.position in taken:
+        if candidate.key in seen or candidate.position in taken:
             continue
         cost = candidate.cost
         if candidate.doc not in titled:
@@ -75,8 +75,8 @@ def pack(
             used += cost
             taken |= candidate.positions
             titled.add(candidate.doc)
-            if candidate.words:
-                seen.add(candidate.words)
+            if candidate.key:
+                seen.add(candidate.key)
     return frozenset(taken), used
 
 

@@ -41,7 +41,7 @@ def write_receipt(
         dropped += [_span(unit, 0.0, "unread") for unit in split.unread]
         dropped.sort(key=lambda span: (span.doc, span.start))
     status: Status = "unchanged"
-    why: str | None = "nothing was scored too low"
+    why: str | None = "every unit was kept"
     if dropped or list(selection.sequence) != sorted(selection.sequence):
         status, why = "compressed", None
     if failure is not None:
@@ -155,7 +155,8 @@ def _is_below_threshold(at: int, scored: Scored) -> bool:
 def _breaks_promise(at: int, unit: Unit, scored: Scored, reason: str) -> bool:
     """Return whether dropping the unit may break a promised recall.
 
-    The calibration consists of whole units that the model read, so its threshold holds only for such units.
+    The calibration was measured on whole units that the model had read, so its threshold holds only for
+    those.
     """
     if reason in ("duplicate", "markup"):
         return False

@@ -89,8 +89,8 @@ class Artifact:
         return self.path / name
 
     @contextmanager
-    def usable(self) -> Generator[None]:
-        """Turn any error inside the block, which loads the model, into an ArtifactError."""
+    def translate_errors(self) -> Generator[None]:
+        """Turn errors of the block, which loads the model, into an ArtifactError."""
         try:
             yield
         except TerselyError:
@@ -99,9 +99,8 @@ class Artifact:
             # A panic in Rust is not an `Exception`. Anything else that is not one comes from the caller.
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            raise ArtifactError(
-                f"{self.path} cannot be used ({error or type(error).__name__}): export or download it again"
-            ) from error
+            cause = error or type(error).__name__
+            raise ArtifactError(f"{self.path} cannot be used ({cause}). {_REMEDY}") from error
 
 
 def load_artifact(name_or_path: str | Path | None = None, *, kind: str | None = "selector") -> Artifact:
@@ -143,12 +142,13 @@ def write_manifest(folder: str | Path, **facts: Any) -> Path:
         The path of the manifest.
 
     Raises:
-        ArtifactError: a fact has the name of an entry that the manifest writes itself.
+        ArtifactError: a fact has the name "format" or "files", which are reserved.
     """
     root = Path(folder)
     reserved = {"format", "files"} & set(facts)
     if reserved:
-        raise ArtifactError(f"The manifest writes {sorted(reserved)} itself. Rename these facts.")
+        names = " and ".join(map(repr, sorted(reserved)))
+        raise ArtifactError(f"Reserved in a manifest: {names}. Give these facts other names.")
     paths = sorted(path for path in root.rglob("*") if path.is_file() and path != root / MANIFEST)
     files = {path.relative_to(root).as_posix(): _make_entry(path) for path in paths}
     manifest = {"format": MANIFEST_FORMAT, "files": files, **facts}
@@ -220,11 +220,11 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _check_files(folder: Path, manifest: dict[str, Any]) -> set[str]:
-    """Compare the files with the manifest; the names that it lists."""
+    """Compare the files with the manifest, and return the names that it lists."""
     if manifest.get("format") != MANIFEST_FORMAT:
         raise ArtifactError(
-            f"{folder / MANIFEST} has format {manifest.get('format')!r}; this tersely reads "
-            f"{MANIFEST_FORMAT}. Upgrade tersely, or export the model again."
+            f"{folder / MANIFEST} has format {manifest.get('format')!r}; this version of tersely "
+            f"reads format {MANIFEST_FORMAT}. Upgrade tersely, or export the model again."
         )
     files = manifest.get("files")
     listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
@@ -240,7 +240,10 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> set[str]:
 
 
 def _is_inside(name: str) -> bool:
-    """Return whether a listed name can only be that of a file inside the folder, on every system."""
+    """Return whether a listed name stays inside the folder.
+
+    It is parsed by the rules of Windows, the strictest, so that the answer is the same on every system.
+    """
     path = PureWindowsPath(name)
     return bool(path.parts) and not path.anchor and ".." not in path.parts and name.isprintable()
 

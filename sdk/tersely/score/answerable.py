@@ -61,9 +61,9 @@ ANSWER_FEATURES = (
 )
 
 
-def answer_features(m: Matches, logits: Logits, near: Nearness, first: Floats) -> Floats:
-    """Return (len(ANSWER_FEATURES),) of a request. `first` are the logits of fusion's first stage."""
-    best = int(first.argmax())
+def answer_features(m: Matches, logits: Logits, near: Nearness, first_logits: Floats) -> Floats:
+    """Return (len(ANSWER_FEATURES),) of a request. `first_logits` are the logits of fusion's first stage."""
+    best = int(first_logits.argmax())
     text = " ".join(
         text for text, document in zip(m.texts, m.document, strict=True) if document == m.document[best]
     )
@@ -74,20 +74,20 @@ def answer_features(m: Matches, logits: Logits, near: Nearness, first: Floats) -
     exact = dict(zip(EXACT_FEATURES, m.exact.max(axis=0), strict=True))
     return np.array(
         [
-            *query_features(m, logits, first),
+            *query_features(m, logits, first_logits),
             logits.keep.max(),
             logits.keep[best],
             logits.relevance.max(),
             _second(logits.relevance),
-            _second(max_per_document(first, m.document, m.documents)),
-            np.log(np.exp(first - first[best]).sum()),
-            (first[best] - first.mean()) / (first.std() + 1e-3),
-            weighted_share(m.presence.any_of(np.ones(len(first), dtype=np.bool_)), m.weights),
+            _second(max_per_document(first_logits, m.document, m.documents)),
+            np.log(np.exp(first_logits - first_logits[best]).sum()),
+            (first_logits[best] - first_logits.mean()) / (first_logits.std() + 1e-3),
+            weighted_share(m.presence.any_of(np.ones(len(first_logits), dtype=np.bool_)), m.weights),
             exact["coverage_document"],
             exact["coverage"],
             *found,
             np.log(m.documents),
-            np.log(len(first)),
+            np.log(len(first_logits)),
             near.sentence.max(),
             near.sentence[best],
             near.passage.max(),
@@ -128,15 +128,15 @@ class Answerability:
     """Probabilities of questions without one."""
     reference: Reference
 
-    def judge(self, m: Matches, logits: Logits, near: Nearness, first: Floats) -> Judgement:
+    def judge(self, m: Matches, logits: Logits, near: Nearness, first_logits: Floats) -> Judgement:
         """Judge a request by the first pass and the logits of fusion's first stage."""
-        features = answer_features(m, logits, near, first)
+        features = answer_features(m, logits, near, first_logits)
         probability = float(sigmoid(self.layer(features[None, :]))[0])
-        nearest, distance = self.reference.find_nearest(shift_features(m, logits, first))
+        nearest, distance = self.reference.find_nearest(shift_features(m, logits, first_logits))
         return Judgement(probability, distance, self._name_set(nearest) in HARD)
 
     def _name_set(self, centre: int) -> str | None:
-        """Return the set of a centre; None if the promises are for other questions than the centres."""
+        """Return the set of a centre; None if the promises are not for the questions of the centres."""
         names = sorted(self.answered.questions)
         return names[centre] if len(names) == len(self.reference.centres) else None
 
@@ -176,7 +176,7 @@ class Answerability:
     def from_dict(cls, values: Mapping[str, Any]) -> Answerability:
         """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
         if {name: tuple(features) for name, features in values["features"].items()} != _FEATURES:
-            raise ValueError(f"{FILE} was fitted for other features; fit it again")
+            raise ValueError(f"{FILE} was fitted to other features; fit it again")
         layer = LinearLayer.from_dict(values["layer"])
         arrays = (layer.mean, layer.deviation, layer.weights)
         if any(array.shape != (len(ANSWER_FEATURES),) for array in arrays):

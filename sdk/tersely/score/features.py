@@ -180,21 +180,21 @@ def first_features(m: Matches, logits: Logits, near: Nearness) -> Floats:
     return np.hstack([np.stack(columns, axis=1), m.exact])
 
 
-def query_features(m: Matches, logits: Logits, first: Floats) -> Floats:
+def query_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
     """Return (len(QUERY_FEATURES),) that tell whether a question needs another hop."""
-    best = best_sentences(first, 1)[0]
+    best = best_sentences(first_logits, 1)[0]
     home = int(m.document[best])
     title = np.isin(m.terms, unique_ids(m.title_ids[home]))
-    lead = first[best] - np.sort(max_per_document(first, m.document, m.documents))[::-1]
+    lead = first_logits[best] - np.sort(max_per_document(first_logits, m.document, m.documents))[::-1]
     lead = np.minimum(np.concatenate([lead, np.full(3, _FAR)]), _FAR)
     return np.array(
         [
             np.log1p(len(m.query_ids)),
             len(find_names(m.query)),
             np.sqrt(m.weights.sum()),
-            weighted_share(m.presence.any_of(np.arange(len(first)) == best) | title, m.weights),
+            weighted_share(m.presence.any_of(np.arange(len(first_logits)) == best) | title, m.weights),
             weighted_share(m.presence.any_of(m.document == home) | title, m.weights),
-            first[best],
+            first_logits[best],
             lead[1],
             lead[2],
             logits.relevance[home],
@@ -202,31 +202,31 @@ def query_features(m: Matches, logits: Logits, first: Floats) -> Floats:
     )
 
 
-def best_sentences(first: Floats, count: int = BRIDGES) -> list[int]:
+def best_sentences(first_logits: Floats, count: int = BRIDGES) -> list[int]:
     """Return the indices of the highest first-stage logits, best first; ties go to the earlier sentence."""
-    return [int(i) for i in np.argsort(-first, kind="stable")[:count]]
+    return [int(i) for i in np.argsort(-first_logits, kind="stable")[:count]]
 
 
-def path_starts(m: Matches, first: Floats) -> list[int]:
+def path_starts(m: Matches, first_logits: Floats) -> list[int]:
     """Return the indices of the best sentences of the STARTS best documents, best first."""
     best_by_document: dict[int, int] = {}
-    for i in best_sentences(first, len(first)):
+    for i in best_sentences(first_logits, len(first_logits)):
         best_by_document.setdefault(int(m.document[i]), i)
         if len(best_by_document) == STARTS:
             break
     return list(best_by_document.values())
 
 
-def bridge_features(m: Matches, first: Floats) -> Floats:
+def bridge_features(m: Matches, first_logits: Floats) -> Floats:
     """Return (sentences, len(BRIDGE_FEATURES)) that relate each sentence to the first stage's best ones."""
-    size = len(first)
-    best = best_sentences(first)
+    size = len(first_logits)
+    best = best_sentences(first_logits)
     title_in_best = np.zeros(m.documents)
     names_title = np.zeros(size)
     shares = np.zeros(size)
     same = np.zeros(size)
     for bridge in best:
-        trust = _trust(first, best[0], bridge)
+        trust = _trust(first_logits, best[0], bridge)
         home = int(m.document[bridge])
         elsewhere = m.document != home
         terms = unique_ids(m.sentence_ids[bridge])
@@ -238,10 +238,10 @@ def bridge_features(m: Matches, first: Floats) -> Floats:
         shares = np.maximum(shares, trust * elsewhere * np.log1p(_new_term_weights(m, terms)))
         same = np.maximum(same, trust * ~elsewhere)
     rank = np.empty(size)
-    rank[np.argsort(-first, kind="stable")] = np.arange(size)
+    rank[np.argsort(-first_logits, kind="stable")] = np.arange(size)
     columns = [
-        first,
-        first - first.max(),
+        first_logits,
+        first_logits - first_logits.max(),
         np.log1p(rank),
         title_in_best[m.document],
         names_title,
@@ -251,20 +251,20 @@ def bridge_features(m: Matches, first: Floats) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def bridge_weights(m: Matches, first: Floats) -> Floats:
+def bridge_weights(m: Matches, first_logits: Floats) -> Floats:
     """Return (sentences,) weights of terms that are not in the query and that each sentence shares with one
     of the first stage's best sentences."""
-    best = best_sentences(first)
-    out = np.zeros(len(first))
+    best = best_sentences(first_logits)
+    out = np.zeros(len(first_logits))
     for bridge in best:
         held = _new_term_weights(m, unique_ids(m.sentence_ids[bridge]))
-        out = np.maximum(out, _trust(first, best[0], bridge) * held)
+        out = np.maximum(out, _trust(first_logits, best[0], bridge) * held)
     return out
 
 
-def _trust(first: Floats, best: int, bridge: int) -> float:
+def _trust(first_logits: Floats, best: int, bridge: int) -> float:
     """Return the weight of a bridge sentence, in (0, 0.5]; the best one has 0.5."""
-    return float(1.0 / (1.0 + np.exp(first[best] - first[bridge])))
+    return float(1.0 / (1.0 + np.exp(first_logits[best] - first_logits[bridge])))
 
 
 def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:

@@ -27,8 +27,9 @@ LAYERS, ATTENTION = "fusion.json", "attention.npz"
 Decision = Literal["fitted", "learned"]
 """Ways in which a model decides what to keep.
 
-"fitted": by the score of a fusion that was fitted on labels. "learned": by the keep logit alone, so that the
-more likely action at `[SEN]` wins (EFFCOMP, equation 1)."""
+"fitted": by the score of a fusion, whose layers and threshold were fitted on labels. "learned": by the keep
+logit of the encoder alone, so a sentence is kept if keeping is more likely than dropping (EFFCOMP, equation
+1). Manifests hold these names."""
 
 LEARNED_THRESHOLD = 0.5
 
@@ -68,9 +69,9 @@ def open_gate(gate: LinearLayer, query_features: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """score = first(sentence) + gate(query) * attention(sentence, all sentences), as logits."""
+    """logit(score) = first_layer(sentence) + gate(query) * attention(sentence, all sentences)."""
 
-    first: LinearLayer
+    first_layer: LinearLayer
     gate: LinearLayer
     attention: SentenceAttention | None
     """None for a gate that never opens."""
@@ -84,10 +85,14 @@ class Fusion:
 
     def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
         """Return what the second stage adds to the logits if the gate is fully open, shape (sentences,)."""
-        return np.zeros(len(second.first)) if self.attention is None else second.attend(self.attention, hops)
+        return (
+            np.zeros(len(second.first_logits))
+            if self.attention is None
+            else second.attend(self.attention, hops)
+        )
 
     @classmethod
-    def keep_alone(cls) -> Fusion:
+    def from_keep_logit(cls) -> Fusion:
         """Return a fusion that gives the encoder's keep logit, with a gate that never opens."""
 
         def zeros(features: Sequence[str]) -> LinearLayer:
@@ -103,11 +108,11 @@ class Fusion:
     def load(cls, layers: Path, attention: Path | None) -> Fusion:
         """Load a fusion from the files that `save` wrote.
 
-        Raises ValueError for files that were fitted for other features.
+        Raises ValueError for a fusion that was fitted to other features.
         """
         values = json.loads(layers.read_text(encoding="utf-8"))
         if {k: tuple(v) for k, v in values["features"].items()} != _FEATURES:
-            raise ValueError("the fusion layer was fitted for other features; export the artifact again")
+            raise ValueError("the fusion was fitted to other features; export the artifact again")
         return cls(
             LinearLayer.from_dict(values["first"]),
             LinearLayer.from_dict(values["gate"]),
@@ -116,7 +121,7 @@ class Fusion:
 
     def save(self, folder: Path) -> None:
         """Write `LAYERS`, and `ATTENTION` if there is any."""
-        values = {"features": _FEATURES, "first": self.first.to_dict(), "gate": self.gate.to_dict()}
+        values = {"features": _FEATURES, "first": self.first_layer.to_dict(), "gate": self.gate.to_dict()}
         (folder / LAYERS).write_text(json.dumps(values), encoding="utf-8")
         if self.attention is not None:
             self.attention.save(folder / ATTENTION)

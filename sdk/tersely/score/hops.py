@@ -60,7 +60,7 @@ def search_paths(
     matches: Matches,
     encoded: Sequence[EncodedDocument],
     offsets: NDArray[np.int64],
-    first: Floats,
+    first_logits: Floats,
     estimates: Floats,
 ) -> list[Hop]:
     """Read the windows with the best-looking paths again, each after a sentence of another document.
@@ -68,7 +68,7 @@ def search_paths(
     Args:
         encoded: the documents.
         offsets: the first sentence of each document, (documents + 1,).
-        first: the first stage's logits, (sentences,).
+        first_logits: the first stage's logits, (sentences,).
         estimates: how likely each sentence seems to end a path, (sentences,).
 
     Returns:
@@ -76,7 +76,7 @@ def search_paths(
     """
     by_document = max_per_document(estimates, matches.document, len(encoded))
     ranked = [int(i) for i in np.argsort(-by_document, kind="stable")]
-    starts = path_starts(matches, first)
+    starts = path_starts(matches, first_logits)
     paths: list[tuple[float, int, Window]] = []
     for start in starts:
         home = int(matches.document[start])
@@ -87,7 +87,8 @@ def search_paths(
             evidence=[*matches.title_ids[home], *matches.sentence_ids[start]],
         )
         ends = best_values(windows, estimates, offsets)
-        paths += [(float(first[start]) + end, start, w) for w, end in zip(windows, ends, strict=True)]
+        start_logit = float(first_logits[start])
+        paths += [(start_logit + end, start, w) for w, end in zip(windows, ends, strict=True)]
     best = sorted(paths, key=lambda path: -path[0])[:PATH_WINDOWS]
     window_logits = encoder.encode([window for _, _, window in best])
     by_start: dict[int, list[WindowLogits]] = {start: [] for start in starts}
@@ -96,20 +97,20 @@ def search_paths(
     return [Hop(start, merge_logits(ws, offsets, len(encoded))) for start, ws in by_start.items()]
 
 
-def path_features(m: Matches, logits: Logits, first: Floats, hops: Sequence[Hop]) -> Floats:
+def path_features(m: Matches, logits: Logits, first_logits: Floats, hops: Sequence[Hop]) -> Floats:
     """Return (sentences, len(PATH_FEATURES)): how well each sentence continues from the starts of the hops.
 
     The value of a path is the sum of two logits: the start's, below that of the best one, and the sentence's
     after the start. A start gains what its best path reaches. The order of the hops makes no difference. Rows
     of sentences that were not read again are 0.
     """
-    size = len(first)
+    size = len(first_logits)
     columns = np.zeros((len(PATH_FEATURES), size))
     if not hops:
         return columns.T
     keep = np.stack([hop.logits.keep for hop in hops])
     relevance = np.stack([hop.logits.relevance for hop in hops])[:, m.document]
-    trust = np.array([[first[hop.start] - first.max()] for hop in hops])
+    trust = np.array([[first_logits[hop.start] - first_logits.max()] for hop in hops])
     was_read = ~np.isnan(keep)
     reached = was_read.any(axis=0)
 
@@ -175,7 +176,7 @@ class SecondStage:
     matches: Matches
     logits: Logits
     """Logits of the first pass."""
-    first: Floats
+    first_logits: Floats
     """The first stage's logits, (sentences,)."""
     chosen: NDArray[np.int64]
     """The sentences that take part, ascending."""
@@ -185,19 +186,19 @@ class SecondStage:
     """(chosen, chosen, len(RELATIONS))"""
 
     @classmethod
-    def make(cls, matches: Matches, logits: Logits, features: Floats, first: Floats) -> SecondStage:
+    def make(cls, matches: Matches, logits: Logits, features: Floats, first_logits: Floats) -> SecondStage:
         """Relate the best sentences. `features` are the first stage's, (sentences, len(FIRST_FEATURES))."""
-        chosen = np.sort(best_sentences(first, MAX_SENTENCES))
-        features = np.hstack([features, bridge_features(matches, first)])[chosen]
-        return cls(matches, logits, first, chosen, features, relate(matches, chosen))
+        chosen = np.sort(best_sentences(first_logits, MAX_SENTENCES))
+        features = np.hstack([features, bridge_features(matches, first_logits)])[chosen]
+        return cls(matches, logits, first_logits, chosen, features, relate(matches, chosen))
 
     def inputs(self, hops: Sequence[Hop]) -> Floats:
         """Return (chosen, len(SECOND_FEATURES)) with the logits of a second pass, if there are hops."""
-        paths = path_features(self.matches, self.logits, self.first, hops)
+        paths = path_features(self.matches, self.logits, self.first_logits, hops)
         return np.hstack([self.features, paths[self.chosen]])
 
     def attend(self, attention: SentenceAttention, hops: Sequence[Hop]) -> Floats:
         """Return what to add to the logits, shape (sentences,); 0 for a sentence that does not take part."""
-        added = np.zeros(len(self.first))
+        added = np.zeros(len(self.first_logits))
         added[self.chosen] = attention(self.inputs(hops), self.relations)
         return added

@@ -61,7 +61,7 @@ class LayoutConfig:
     def from_dict(cls, values: Mapping[str, int]) -> LayoutConfig:
         """Read what `to_dict` made. Raises TypeError or ValueError for anything else."""
         if any(type(value) is not int or value < 0 for value in values.values()):
-            raise ValueError("the layout holds something else than whole numbers of 0 or more")
+            raise ValueError("the layout holds values that are not whole numbers of 0 or more")
         return cls(**values)
 
 
@@ -101,7 +101,7 @@ class Layout:
         """Load the layout of a model. Raises ArtifactError for another layout version or an unusable
         tokenizer."""
         check_layout_version(artifact)
-        with artifact.usable():
+        with artifact.translate_errors():
             tokenizer = Tokenizer.from_file(str(artifact.tokenizer_path))
             return cls(tokenizer, LayoutConfig.from_dict(artifact.config["layout"]))
 
@@ -145,7 +145,8 @@ def check_layout_version(artifact: Artifact) -> None:
     if version != LAYOUT_VERSION:
         is_newer = isinstance(version, int) and version > LAYOUT_VERSION
         raise ArtifactError(
-            f"{artifact.path} has layout version {version!r}; this tersely reads {LAYOUT_VERSION}. "
+            f"{artifact.path} has layout version {version!r}; this version of tersely reads "
+            f"{LAYOUT_VERSION}. "
             + ("Upgrade tersely." if is_newer else "Export the model again with this version.")
         )
 

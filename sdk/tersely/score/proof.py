@@ -34,7 +34,7 @@ def check_parts(
 
 
 def _check_fusion(fusion: Fusion) -> None:
-    for layer, features in ((fusion.first, FIRST_FEATURES), (fusion.gate, QUERY_FEATURES)):
+    for layer, features in ((fusion.first_layer, FIRST_FEATURES), (fusion.gate, QUERY_FEATURES)):
         weights = (layer.mean, layer.deviation, layer.weights, layer.bias)
         if not all(np.isfinite(values).all() for values in weights) or (layer.deviation <= 0).any():
             raise ValueError("fusion.json holds weights that are not numbers, or deviations of 0")

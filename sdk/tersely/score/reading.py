@@ -50,13 +50,13 @@ class FirstStage:
 class Reading:
     """The model's logits for a request, after all passes that it needs."""
 
-    first: FirstPass
+    first_pass: FirstPass
     first_logits: Floats
     """(sentences,) of fusion's first stage."""
     logits: Floats
     """(sentences,)"""
-    neighbour: float
-    """Share of a score that adjacent sentences gain."""
+    neighbour_share: float
+    """Share of the missing score that a sentence gains from its better neighbour; see NEIGHBOUR_SHARE."""
 
 
 def merge_pass(

@@ -2,7 +2,8 @@
 
     tokenise -> vectors -> first pass of the encoder -> fusion's first stage -> score
 
-The vectors of sentences rule out windows that the encoder need not read, and are features of the fusion.
+A vector for each sentence rules out windows that the encoder need not read. Its cosine with the question is a
+feature of the fusion.
 
 If the question seems to need another hop (a second document that the first one names), the gate opens. The
 encoder then reads more windows, if any are left. A second pass searches for paths of two sentences: it
@@ -10,8 +11,8 @@ rereads the most promising windows, each with one of the best sentences in front
 stage compares the best sentences of all documents.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`), because the
-encoder would read letters without meaning. If the vocabulary splits many words of a question into pieces, the
-encoder and the matches by characters both count.
+encoder would read letters without meaning. If the vocabulary splits many words of a question into
+several tokens, the score combines the encoder's logits with the matches by characters.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.errors import ArtifactError
-from tersely.prepared import Preparation, digest
+from tersely.prepared import Preparation, compute_digest
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import check_cancelled, current_time_limit
 from tersely.score.answerable import Answerability, read_answerability
@@ -66,10 +67,11 @@ LENGTH_PRICE = 0.5
 """Under a limit, sentences are taken by score / tokens ** LENGTH_PRICE. 0 is best for single answers, and 1
 for many supporting sentences. 0.5 is a compromise: see "Filling a limit" in training/LOG.md."""
 
-NEIGHBOUR = 0.3
-"""Under a limit, a sentence counts as score + NEIGHBOUR * beside * (1 - score), where `beside` is the higher
-score of its two neighbours. A reader answers more questions from adjacent sentences: see "What a reader makes
-of the kept sentences" in training/LOG.md. An open gate lowers this share, because hops need the room."""
+NEIGHBOUR_SHARE = 0.3
+"""Share of the missing score that a sentence gains from its better neighbour: under a limit, it counts as
+score + NEIGHBOUR_SHARE * beside * (1 - score), where `beside` is the higher score of its two neighbours. A
+reader answers more questions from adjacent sentences: see "What a reader makes of the kept sentences" in
+training/LOG.md. An open gate lowers this share, because hops need the room."""
 
 
 @dataclass(eq=False)
@@ -96,7 +98,7 @@ class Selector:
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
         """Load a selector. Raises ArtifactError if a part is missing or fails on a small built-in request."""
         layout = Layout.load(artifact)
-        with artifact.usable():
+        with artifact.translate_errors():
             fusion, threshold = _load_decision(artifact)
             with np.load(artifact.file("lexical.npz")) as lexical:
                 idf = lexical["idf"].astype(np.float32)
@@ -122,17 +124,17 @@ class Selector:
         encoded = tokenize_request(self.layout, "", documents).group_by_document(documents)
         vectors = [b""] * len(encoded)
         if self.embedder is not None:
-            vectors = [pack(np.nan_to_num(own)) for own in self.embedder.embed_sentences(encoded)]
+            vectors = [pack(np.nan_to_num(rows)) for rows in self.embedder.embed_sentences(encoded)]
         return [
             Preparation(
                 self.preparation_name,
-                digest(document.text, document.title),
+                compute_digest(document.text, document.title),
                 tuple(document.units),
-                tuple(own.title),
-                tuple(map(tuple, own.sentences)),
+                tuple(ids.title),
+                tuple(map(tuple, ids.sentences)),
                 packed,
             )
-            for document, own, packed in zip(documents, encoded, vectors, strict=True)
+            for document, ids, packed in zip(documents, encoded, vectors, strict=True)
         ]
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
@@ -166,7 +168,7 @@ class Selector:
             read = np.ones(len(logits), dtype=np.bool_)
             held_back = find_held_back_by_words(query, texts, logits, documents)
             unknown = None if self.answerability is None else Judgement(None, None)
-            return _split(offsets, read, logits, NEIGHBOUR, held_back), unknown
+            return _split(offsets, read, logits, NEIGHBOUR_SHARE, held_back), unknown
         return self._score_by_model(query, documents, logits, weight)
 
     def _score_by_model(
@@ -174,41 +176,41 @@ class Selector:
     ) -> tuple[list[DocumentScores], Judgement | None]:
         """Return the model's scores and judgement; `weight` is the share of `grams` in the logits."""
         # If the vocabulary does not know the words, their vectors must not rule out any window.
-        reading = self.read(query, documents, reads_all=grams is not None)
-        first, logits = reading.first, reading.logits
+        reading = self.read(query, documents, ignore_vectors=grams is not None)
+        first, logits = reading.first_pass, reading.logits
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
         held_back = find_held_back(first.matches, logits, documents)
-        scores = _split(first.offsets, first.read, logits, reading.neighbour, held_back)
+        scores = _split(first.offsets, first.read, logits, reading.neighbour_share, held_back)
         if self.answerability is None:
             return scores, None
         return scores, self.answerability.judge(first.matches, first.logits, first.near, reading.first_logits)
 
-    def read(self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False) -> Reading:
+    def read(self, query: str, documents: Sequence[ScoredInput], *, ignore_vectors: bool = False) -> Reading:
         """Read the documents in as many passes as the question needs.
 
-        With `reads_all`, vectors rule out nothing.
+        With `ignore_vectors`, vectors rule out no windows.
         """
         limit = current_time_limit()
-        done = self.first_pass(query, documents, reads_all=reads_all)
+        done = self.first_pass(query, documents, ignore_vectors=ignore_vectors)
         stage = self.first_stage(done)
         if stage.gate and done.unread and not limit.is_up():
             done = self.extend_first_pass(done, stage.logits)
             stage = self.first_stage(done)
         if not stage.gate or limit.is_up():
-            return Reading(done, stage.logits, stage.logits, NEIGHBOUR)
+            return Reading(done, stage.logits, stage.logits, NEIGHBOUR_SHARE)
         second = SecondStage.make(done.matches, done.logits, stage.features, stage.logits)
         hops = self.second_pass(done, second)
         if limit.was_reached:  # the second pass is incomplete
-            return Reading(done, stage.logits, stage.logits, NEIGHBOUR)
+            return Reading(done, stage.logits, stage.logits, NEIGHBOUR_SHARE)
         logits = stage.logits + stage.gate * self.fusion.attend(second, hops)
-        return Reading(done, stage.logits, logits, NEIGHBOUR * (1.0 - stage.gate))
+        return Reading(done, stage.logits, logits, NEIGHBOUR_SHARE * (1.0 - stage.gate))
 
     def first_pass(
-        self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False
+        self, query: str, documents: Sequence[ScoredInput], *, ignore_vectors: bool = False
     ) -> FirstPass:
         """Read the windows that vectors do not rule out; if they are too many, the best up to `max_tokens`.
 
-        With `reads_all`, vectors rule out nothing.
+        With `ignore_vectors`, vectors rule out no windows.
         """
         ids = tokenize_request(self.layout, query, documents)
         encoded = ids.group_by_document(documents)
@@ -229,9 +231,9 @@ class Selector:
             vectors = read_vectors(documents, self.embedder.dimension)
             windows, unread = limit_windows(windows, estimates, offsets, self.max_tokens, vectors)
             vectors, has_all_vectors = complete_vectors(vectors, self.embedder, encoded, windows, offsets)
-            (own,) = self.embedder([ids.query])
-            sieve = Sieve.make(vectors, own, windows, offsets, matches)
-            if not reads_all:
+            (query_vector,) = self.embedder([ids.query])
+            sieve = Sieve.make(vectors, query_vector, windows, offsets, matches)
+            if not ignore_vectors:
                 windows, more = sieve.divide(windows, offsets)
                 unread = [*unread, *more]
         windows, more = divide_windows(windows, estimates, offsets, self.max_tokens)
@@ -242,13 +244,13 @@ class Selector:
         limit.was_reached |= not has_all_vectors
         return merge_pass(matches, encoded, offsets, window_logits, [*unread, *more], sieve)
 
-    def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
+    def extend_first_pass(self, done: FirstPass, first_logits: Floats) -> FirstPass:
         """Read up to MORE_TOKENS of further windows that the sieve does not rule out: those that share the
         rarest words with the best sentences so far."""
         possible, ruled_out = done.unread, list[Window]()
         if done.sieve is not None:
-            possible, ruled_out = done.sieve.divide_again(possible, done.offsets, done.matches, first)
-        weights = bridge_weights(done.matches, first)
+            possible, ruled_out = done.sieve.divide_again(possible, done.offsets, done.matches, first_logits)
+        weights = bridge_weights(done.matches, first_logits)
         chosen, unread = divide_windows(possible, weights, done.offsets, MORE_TOKENS)
         window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
         left = [*ruled_out, *unread]
@@ -256,24 +258,30 @@ class Selector:
 
     def second_pass(self, done: FirstPass, second: SecondStage) -> list[Hop]:
         """Reread the windows that seem to have the best paths."""
-        estimates = second.first + self.fusion.attend(second, ())
+        estimates = second.first_logits + self.fusion.attend(second, ())
         return search_paths(
-            self.layout, self.encoder, done.matches, done.encoded, done.offsets, second.first, estimates
+            self.layout,
+            self.encoder,
+            done.matches,
+            done.encoded,
+            done.offsets,
+            second.first_logits,
+            estimates,
         )
 
     def first_stage(self, done: FirstPass) -> FirstStage:
         """Apply the first stage of the fusion, and its gate."""
         features = first_features(done.matches, done.logits, done.near)
-        logits = self.fusion.first(features)
+        logits = self.fusion.first_layer(features)
         query = query_features(done.matches, done.logits, logits)
         return FirstStage(features, logits, self.fusion.gate_value(query))
 
 
 def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
-    """Load the fusion that the manifest names, and the lowest score at which a sentence is kept."""
+    """Return the fusion for the decision rule that the manifest names, and the lowest score that is kept."""
     decision = artifact.manifest.get("decision", "fitted")
     if decision == "learned":
-        return Fusion.keep_alone(), LEARNED_THRESHOLD
+        return Fusion.from_keep_logit(), LEARNED_THRESHOLD
     if decision == "fitted":
         attention = artifact.file(ATTENTION) if artifact.lists(ATTENTION) else None
         fusion = Fusion.load(artifact.file(LAYERS), attention)
@@ -288,16 +296,19 @@ def _split(
     offsets: NDArray[np.int64],
     was_read: NDArray[np.bool_],
     logits: Floats,
-    neighbour: float,
+    neighbour_share: float,
     held_back: NDArray[np.bool_],
 ) -> list[DocumentScores]:
-    """Return flat logits as scores by document. Adjacent sentences get the share `neighbour` of a score."""
+    """Return flat logits as scores by document.
+
+    For packing, each sentence gains `neighbour_share` of its better neighbour's score, up to 1.
+    """
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = sigmoid(logits)
-    packing = scores + neighbour * best_beside(scores, document, 0.0) * (1.0 - scores)
+    packing = scores + neighbour_share * best_beside(scores, document, 0.0) * (1.0 - scores)
     share = np.where(held_back, HELD_BACK, 1.0)
     flat = (scores, share * scores, share * packing, was_read, held_back)
     return [
-        DocumentScores(float(full.max(initial=0.0)), own, best, read, held)
-        for full, own, best, read, held in zip(*(np.split(x, offsets[1:-1]) for x in flat), strict=True)
+        DocumentScores(float(full.max(initial=0.0)), lowered, packed, read, held)
+        for full, lowered, packed, read, held in zip(*(np.split(x, offsets[1:-1]) for x in flat), strict=True)
     ]

@@ -53,8 +53,8 @@ UNSEEN = 2.0
 """A token counts as unseen if its inverse document frequency is this close to the highest."""
 
 
-def shift_features(m: Matches, logits: Logits, first: Floats) -> Floats:
-    """Return (len(SHIFT_FEATURES),) of a request. `first` are the logits of fusion's first stage."""
+def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
+    """Return (len(SHIFT_FEATURES),) of a request. `first_logits` are the logits of fusion's first stage."""
     text = " ".join(m.texts)
     classes = _count_characters(text)
     idf, query_idf = m.idf[m.index.ids], m.idf[np.asarray(m.query_ids, dtype=np.int64)]
@@ -72,9 +72,9 @@ def shift_features(m: Matches, logits: Logits, first: Floats) -> Floats:
             _mean(query_idf > unseen),
             np.log1p(len(query_idf)),
             len(m.query) / max(1, len(query_idf)),
-            first.max(),
+            first_logits.max(),
             logits.relevance.max(),
-            weighted_share(m.presence.any_of(m.document == m.document[first.argmax()]), m.weights),
+            weighted_share(m.presence.any_of(m.document == m.document[first_logits.argmax()]), m.weights),
         ]
     )
 

@@ -99,14 +99,14 @@ class Sieve:
         return _divide(windows, values, FEWEST, enough)
 
     def divide_again(
-        self, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches, first: Floats
+        self, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches, first_logits: Floats
     ) -> tuple[list[Window], list[Window]]:
         """Divide the ruled-out windows a second time, by the best sentences of the first stage.
 
-        `first` are the logits of that stage, shape (sentences,).
+        `first_logits` are the logits of that stage, shape (sentences,).
         """
-        near = np.nan_to_num(self.vectors @ self.vectors[path_starts(m, first)].T).max(axis=1)
-        title = bridge_features(m, first)[:, _TITLE_IN_BEST]
+        near = np.nan_to_num(self.vectors @ self.vectors[path_starts(m, first_logits)].T).max(axis=1)
+        title = bridge_features(m, first_logits)[:, _TITLE_IN_BEST]
         values = np.array(best_values(windows, self.estimates + NEARNESS * near + title, offsets))
         return _divide(windows, values, FURTHER, math.inf)
 

@@ -69,7 +69,7 @@ class Embedder:
         self.layout = layout or Layout.load(artifact)
         self._longest = min(LONGEST, self.layout.config.max_length)
         self._workers = Workers(allowed_threads(threads))
-        with artifact.usable():
+        with artifact.translate_errors():
             self._session = EncoderSession(artifact.file(GRAPH), 1)
             proof = self(self.layout.tokenize([_PROOF]))
             if not np.isfinite(proof).all():

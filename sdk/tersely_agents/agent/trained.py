@@ -80,7 +80,7 @@ def load_trained(
         threads=threads,
         timeout_s=_TURN_TIMEOUT_S,
     )
-    with artifact.usable():
+    with artifact.translate_errors():
         return TrainedModel(chat, int(artifact.config["search_tokens"]), int(artifact.config["max_tokens"]))
 
 

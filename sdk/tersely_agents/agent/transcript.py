@@ -78,7 +78,7 @@ class TranscriptStrategy(Strategy):
         return state
 
     def settle(self, state: EpisodeState) -> EpisodeState:
-        """Return the state; overlong if the context is full and may not be reset again."""
+        """Return the state; overlong if the context is full and must not be reset again."""
         if not state.transcript.is_full or self.journal.resetter.may_reset(state.transcript):
             return state
         transcript, error = self.journal.finish_overlong(state.transcript)

@@ -45,7 +45,7 @@ def load_adapted(
         raise ArtifactError(
             f"{artifact.path} was trained with prompts that tersely no longer has. Train it again."
         )
-    with artifact.usable():
+    with artifact.translate_errors():
         adapter = artifact.file(str(artifact.config["adapter"]))
         max_tokens = int(artifact.config["max_tokens"])
         context = int(artifact.config.get("context", context))

@@ -91,7 +91,7 @@ class Journal:
         """Add a message, or hold it back if the context is full. If too much would be held back, reset the
         context first, without a model.
 
-        Raises InvalidInputError for a message that may not come next, and OverlongError if no further reset
+        Raises InvalidInputError for a message that cannot come next, and OverlongError if no further reset
         is allowed.
         """
         checked = check_message(message, transcript.unanswered)
@@ -132,7 +132,7 @@ class Journal:
         return self._write(transcript, {"kind": "outcome", "outcome": ending})
 
     def finish_overlong(self, transcript: Transcript) -> tuple[Transcript, OverlongError]:
-        """End a transcript that may not be reset again, and return the error to raise or to report."""
+        """End a transcript that must not be reset again, and return the error to raise or to report."""
         error = OverlongError(
             f"The context is full and was summarised {transcript.resets} times, all that is allowed."
         )

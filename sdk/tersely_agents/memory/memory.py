@@ -41,8 +41,8 @@ _INTERRUPTED = "[no result: the call was interrupted]"
 class AgentMemory:
     """The memory of one agent, or of one conversation: the newest transcript of a session, under a lock.
 
-    Read from `transcript`; change with the methods. `summary_request` and `reset` are the parts of `prepare`,
-    for callers that ask the model themselves.
+    `transcript` shows the state; only the methods change it. `summary_request` and `reset` are the parts of
+    `prepare`, for callers that ask the model themselves.
 
     Many members: a caller does many things with a chat, from `append` to `recall`.
 
@@ -50,7 +50,7 @@ class AgentMemory:
         first: the first prompt: system message, task, constraints, in OpenAI's format. System messages
             stay word for word; a long message of the user is shortened. None goes on with a session of the
             store.
-        limit: tokens that the context may not reach (SUPO's L), 200 or more.
+        limit: the context must stay below this many tokens (SUPO's L), 200 or more.
         max_summaries: the largest number of resets (S); one more raises OverlongError. None for any number.
         max_steps: the largest number of assistant messages (H); then the transcript's ending is "overlong".
             None for any number.
@@ -59,9 +59,9 @@ class AgentMemory:
         compress_over: tool results of more tokens are compressed for the task when they come in; the
             original stays retrievable. None leaves them as they are.
         compressor: compresses, and counts tokens. None loads the bundled model when it is first needed, and
-            counts with the bundled estimate.
-        replay: what happens to an action that was held back for a summary: True repeats it after the reset,
-            False drops it, as the paper does, so that the model acts again.
+            counts with the built-in estimate.
+        replay: what happens to a step that was held back for a summary. True puts its messages back into the
+            context after the reset. False drops them, as the paper does, so that the model acts again.
         store: saves each change before it takes effect; None keeps the session in this process.
         session: name in the store.
 
@@ -105,7 +105,7 @@ class AgentMemory:
     def append(self, *messages: Message) -> None:
         """Take in the next messages. While a reset is due, they wait until it is done.
 
-        Raises InvalidInputError for a message that may not come next: a result without a call, a message
+        Raises InvalidInputError for a message that cannot come next: a result without a call, a message
         that leaves a call unanswered, a malformed one. Messages before it have been taken in. Raises
         OverlongError if too much is held back and no further summary is allowed.
         """
@@ -114,7 +114,7 @@ class AgentMemory:
                 self._transcript = self.journal.append(self._transcript, message)
 
     def interrupt(self) -> None:
-        """Answer every call that is still unanswered with a note, after a crash for example."""
+        """Give every call without a result a placeholder as its result, for example after a crash."""
         with self._lock:
             for call in self._transcript.unanswered:
                 self.append({"role": "tool", "tool_call_id": call, "content": _INTERRUPTED})
@@ -167,7 +167,7 @@ class AgentMemory:
                 with contextlib.suppress(ChatError):
                     text = complete_safely(model, request, **options).text
             self._end_reset(text, resets)
-        return self._send()
+        return self._read_messages()
 
     async def aprepare(
         self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
@@ -183,7 +183,7 @@ class AgentMemory:
                 with contextlib.suppress(ChatError):
                     text = (await acomplete_safely(model, request, **options)).text
             await asyncio.to_thread(self._end_reset, text, resets)
-        return self._send()
+        return self._read_messages()
 
     def summary_request(self) -> list[Json]:
         """Return the context and the instruction to summarise it (v_sum). Raises OverlongError if no further
@@ -193,7 +193,9 @@ class AgentMemory:
             return self.journal.resetter.summary_request(self._transcript)
 
     def reset(self, summary: str | None = None) -> None:
-        """Replace the context by what stays, pins and `summary`; with `replay`, the held step follows.
+        """Replace the context with the kept messages, the pins and `summary`.
+
+        With `replay`, the step that was held back follows.
 
         None quotes sentences of the transcript instead. A summary longer than `summary_tokens` is shortened.
         Raises InvalidInputError while tool calls are unanswered, and OverlongError if no further summary is
@@ -228,7 +230,7 @@ class AgentMemory:
             self._transcript, error = self.journal.finish_overlong(self._transcript)
             raise error
 
-    def _send(self) -> list[Json]:
+    def _read_messages(self) -> list[Json]:
         with self._lock:
             return self._transcript.messages
 

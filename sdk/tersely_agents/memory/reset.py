@@ -1,4 +1,7 @@
-"""Resets: when a context is full, and what the next one holds: first prompt, later messages, notes, step."""
+"""Decide when a context must be reset, and what the new context holds.
+
+It holds the first prompt, later messages, notes, and the step that was held back.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +35,23 @@ from tersely_agents.memory.transcript import Count, ResetEvent, Transcript
 from tersely_agents.prompts import load_prompt
 
 PINNED_SHARE = 0.5
-"""Share of the limit that system messages and pins may take, and that the first prompt gets with them."""
+"""Share of the limit that the first prompt, later system messages and pins may take together."""
+HELD_SHARE = 0.5
+"""Share of the limit that the messages may take that are held back."""
 OPENED_SHARE = 0.6
 """The same when a session is opened: redaction may have made its texts longer."""
 TASK_SHARE = 0.15
-"""Least share of the limit for the user's messages of the first prompt. Longer ones are shortened."""
+"""Share of the limit that the user's messages of the first prompt may always take, however much is pinned."""
 USER_SHARE = 0.1
 """Share of the limit for the user's newest message. A longer one is shortened."""
-FOUND_SHARES = (0.05, 0.15)
+STATEMENT_SHARES = (0.05, 0.15)
 """Least and largest share of the limit for what users have stated. The least is always reserved. Beyond it,
 statements get what system messages, pins and the first prompt do not use of their share."""
 WEAK_SHARE = 0.75
-"""Share of the room for notes that statements may take if they bind nobody."""
+"""Share of that room that statements of mere facts may take: those that ask for nothing."""
 
-_FOUND_PER_NOTE = 3
-"""Largest number of tokens of statements for each token that the notes may have."""
+_STATEMENTS_PER_NOTES = 3
+"""Statements may have at most this many times the tokens of the notes."""
 _LATER = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
 _QUESTION_CHARACTERS = 300
@@ -65,7 +70,10 @@ class Resetter:
     shortener: Shortener
 
     def fills(self, transcript: Transcript, message: Json) -> bool:
-        """Return whether the message completes a step with which the context reaches the limit."""
+        """Return whether the message completes a step that must be held back.
+
+        That is so if the context is full, or would reach the limit with it.
+        """
         waiting = [i for i in transcript.unanswered if i != message.get("tool_call_id")]
         is_complete = not waiting and not (message["role"] == "assistant" and get_call_ids(message))
         if not is_complete or transcript.is_full:
@@ -73,12 +81,12 @@ class Resetter:
         return transcript.tokens_with(message, self.count) >= self.settings.limit
 
     def holds_too_much(self, transcript: Transcript, message: Json) -> bool:
-        """Return whether the messages that are held back would take more than half of the limit with this
-        one."""
+        """Return whether the messages that are held back, with this one, would take more than half of the
+        limit."""
         if len(transcript.held) < 2 or transcript.open_step:
             return False
         held = measure_tokens([*transcript.held, message], self.count)
-        return held > self.settings.share(PINNED_SHARE)
+        return held > self.settings.share(HELD_SHARE)
 
     def may_reset(self, transcript: Transcript) -> bool:
         """Return whether a further reset is allowed."""
@@ -175,11 +183,12 @@ class Resetter:
         notes = read_quotes(transcript.notes) if is_quoted else [Quote(EARLIER_NOTES, transcript.notes)]
         messages = [*transcript.survivors, *transcript.segment.written]
         if messages and messages[-1]["role"] == "user":
-            messages.pop()  # the newest one stays by itself
+            messages.pop()  # `_keep_later` keeps the newest one
         quotes = [*notes, *quote_messages(messages)]
         quotes = [quote._replace(text=transcript.board.remove_known(quote.text)) for quote in quotes]
-        found = render_pins(self._choose_found(transcript, transcript.first, self._most_found(transcript)))
-        room = min(self.settings.summary_limit, self._most_found(transcript) - self.count(found))
+        most = self._measure_room(transcript)
+        statements = render_pins(self._choose_statements(transcript, transcript.first, most))
+        room = min(self.settings.summary_limit, most - self.count(statements))
         return extract_notes(self.shortener, transcript.user_request, quotes, room)
 
     def reset(
@@ -228,7 +237,7 @@ class Resetter:
         held = list(transcript.held)
         if not held and transcript.is_over and transcript.segment.steps:
             held = list(transcript.segment.steps[-1].messages)
-            # Messages of the user survive by themselves.
+            # `_keep_later` takes care of the messages of the user.
             held = held if held[0]["role"] == "assistant" else []
         return held if self.settings.replay else [m for m in held if m["role"] not in ("assistant", "tool")]
 
@@ -240,17 +249,17 @@ class Resetter:
         by: Literal["policy", "extractive"],
         reserve: int,
     ) -> Json:
-        """Return the notes that follow the messages that stay. They leave `reserve` tokens."""
+        """Return the notes that follow the kept messages. They leave `reserve` tokens."""
         is_taken_out, task = self.takes_out(transcript), transcript.user_request
-        most = self._most_found(transcript)
+        most = self._measure_room(transcript)
         room = self.settings.summary_limit
         if by == "policy":
             summary = self.shortener.fit(summary, room, task) if room else ""
             most -= self.count(summary)
         while True:
-            found = self._choose_found(transcript, kept, most)
+            statements = self._choose_statements(transcript, kept, most)
             if by == "extractive":
-                left = min(room, most - self.count(render_pins(found)))
+                left = min(room, most - self.count(render_pins(statements)))
                 text = (
                     summary
                     if self.count(summary) <= left
@@ -258,25 +267,25 @@ class Resetter:
                 )
             else:
                 text = self.shortener.fit(summary, room, task) if room else ""
-            notes = wrap_notes(text, transcript.pins, render_pins(found), is_taken_out)
+            notes = wrap_notes(text, transcript.pins, render_pins(statements), is_taken_out)
             used = measure_tokens(Segment((*kept, notes), follows_reset=True).shown, self.count)
             if used < self.settings.limit - reserve or not (room or most):
                 return notes
-            room, most = room // 2, most // 2  # counters need not add up
+            room, most = room // 2, most // 2  # the parts need not add up to the whole
 
-    def _most_found(self, transcript: Transcript) -> int:
-        """Return the tokens that notes and the user's statements may have together."""
-        least, largest = (self.settings.share(share) for share in FOUND_SHARES)
+    def _measure_room(self, transcript: Transcript) -> int:
+        """Return how many tokens the notes and the user's statements may have together."""
+        least, largest = (self.settings.share(share) for share in STATEMENT_SHARES)
         used = self._measure_pinned(
             [*transcript.first, *transcript.later_messages("system", "developer")], transcript.pins
         )
         users = measure_tokens([m for m in transcript.first if m["role"] == "user"], self.count)
         free = least + self.settings.share(PINNED_SHARE) - used - users
         notes = self.settings.summary_limit
-        return notes + max(least, min(largest, free, _FOUND_PER_NOTE * notes))
+        return notes + max(least, min(largest, free, _STATEMENTS_PER_NOTES * notes))
 
-    def _choose_found(self, transcript: Transcript, kept: Sequence[Json], most: int) -> list[Pin]:
-        """Return what the user has stated and the messages that stay do not say."""
+    def _choose_statements(self, transcript: Transcript, kept: Sequence[Json], most: int) -> list[Pin]:
+        """Return the user's statements that the kept messages do not already contain."""
         texts = [get_text(m) for m in kept]
         pins = [pin for pin in transcript.board.pins if not any(pin.text in text for text in texts)]
         return choose_pins(pins, most, self.count, WEAK_SHARE)
@@ -284,8 +293,10 @@ class Resetter:
     def _keep_later(
         self, later: Sequence[ContextMessage], transcript: Transcript
     ) -> tuple[list[ContextMessage], Originals]:
-        """Return the later messages that stay, those of the system and the user's newest one; and the
-        original of the latter, if it was shortened."""
+        """Return the later messages that are kept, and the original of one that was shortened.
+
+        Messages of the system are kept, and the user's newest one if it can be shortened to its share.
+        """
         newest = next((s for s in reversed(later) if s.message["role"] == "user"), None)
         kept: list[ContextMessage] = []
         originals: Originals = []

@@ -96,7 +96,7 @@ class Segment:
 
 def merge_user_messages(messages: Sequence[Json]) -> list[Json]:
     """Join consecutive messages of the user. Their texts stay word for word, with a blank line between them.
-    A message with other fields than role and content stays apart."""
+    A message with fields besides role and content stays separate."""
     merged: list[Json] = []
     for message in messages:
         last = merged[-1] if merged else {}

@@ -71,7 +71,8 @@ class ResetEvent(TypedDict):
     answer: Json
     """The notes as they were written, before they were shortened."""
     by: Literal["policy", "extractive"]
-    """Whether the model wrote the notes."""
+    """Author of the notes. "policy": the model wrote them. "extractive": they are quotes. Stores hold these
+    names."""
     base: list[Json]
     """The new context. Its last message holds the notes, and is empty if there is nothing to note."""
     replayed: list[Json]

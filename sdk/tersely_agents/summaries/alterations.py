@@ -1,4 +1,4 @@
-"""Find the words with which a sentence says something else than its source, in nearly the same words.
+"""Find the words with which a sentence says something different from its source, in nearly the same words.
 
 This module compares modals, negations, quantifiers, comparatives and other opposites, numbers, and units of
 measurement. It compares English words, not meaning. So it misses sentences that are false in another way, and
@@ -23,7 +23,7 @@ from tersely_agents.summaries.claims import Claims, Clause, Mark, Number, has_te
 
 
 def find_altered(sentence: str, sources: Sequence[str]) -> tuple[str, ...]:
-    """Return the words with which a sentence says something else than its sources, each once.
+    """Return the words with which a sentence says something different from its sources, each once.
 
     They are words that the sentence adds, or words of the sources that it leaves out. Modals, negations and
     quantifiers are compared between clauses: each clause with those of the sources that share the most

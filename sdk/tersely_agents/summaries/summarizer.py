@@ -177,7 +177,7 @@ def load_trained(
     chat, artifact = load_adapted(
         name_or_path, "summarizer", _PROMPTS, base, context=_CONTEXT_TOKENS, timeout_s=timeout_s
     )
-    with artifact.usable():
+    with artifact.translate_errors():
         return TrainedModel(chat, int(artifact.config["preselect"]), int(artifact.config["max_tokens"]))
 
 
