@@ -62,7 +62,7 @@ def test_without_a_limit_the_default_budget_applies() -> None:
     [
         ({"query": " ", "documents": ["a"]}, "query is empty"),
         ({"query": "q"}, "nothing to compress"),
-        ({"documents": ["a"], "recall": 0.9}, "there is no query"),
+        ({"documents": ["a"], "recall": 0.9}, "recall needs a query"),
         ({"query": "q", "documents": []}, "nothing to compress"),
         ({"query": "q", "paths": ["missing.md"]}, "No file in the allowed folders"),
         ({"query": "q", "paths": ["town"]}, "No file in the allowed folders"),

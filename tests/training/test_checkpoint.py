@@ -91,7 +91,7 @@ def test_adapter_of_verl_is_found_first(tmp_path: Path) -> None:
 
 def test_refuses_weights_of_another_model(tmp_path: Path) -> None:
     save_file({"layers.0.mlp.up_proj.weight": torch.zeros(3, 3)}, tmp_path / "model.safetensors")
-    with pytest.raises(ValueError, match="another model"):
+    with pytest.raises(ValueError, match="a model that is not the base"):
         make_adapter(read_weights(tmp_path), make_model(TOKENIZER), "base", tmp_path, rank=2)
 
 

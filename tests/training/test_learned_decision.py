@@ -101,9 +101,9 @@ def test_manifest_and_card_describe_the_decision(exported: Exported) -> None:
 
 def test_extreme_logits_keep_their_scores(exported: Exported) -> None:
     selector = Selector.load(load_artifact(exported.artifact))
-    rows = np.zeros((3, len(selector.fusion.first.weights)))
+    rows = np.zeros((3, len(selector.fusion.first_layer.weights)))
     rows[:, 0] = (-20.0, 0.0, 20.0)
-    assert selector.fusion.first(rows).tolist() == pytest.approx([-20.0, 0.0, 20.0])
+    assert selector.fusion.first_layer(rows).tolist() == pytest.approx([-20.0, 0.0, 20.0])
     assert selector.threshold == 0.5
 
 

@@ -65,7 +65,7 @@ def test_share_of_the_base_model_moves_every_weight(tmp_path: Path) -> None:
 
 
 def test_refuses_the_settings_of_another_model(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="another layout"):
+    with pytest.raises(ValueError, match="does not have the layout that"):
         restore(replace(CONFIG, query_length=32), None, tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -45,7 +45,7 @@ def restore(config: SelectorConfig, folder: Path | None, out: Path, base_share: 
     check_layout_version(artifact)
     model, tokenizer, layout = build_selector(config)
     if layout.to_dict() != artifact.config["layout"]:
-        raise ValueError(f"{artifact.name} does not have the layout of {config.name}")
+        raise ValueError(f"{artifact.name} does not have the layout that these settings give")
     parameters = read_weights(onnx.load(artifact.model_path).graph)
     for name, value in model.encoder.state_dict(prefix="encoder.").items():
         if name in parameters:
