@@ -94,7 +94,7 @@ def compare(entries: Sequence[Entry], prices: Prices | None) -> dict[str, Any]:
     ]
     # A spread needs two conversations in each arm, and a saved share needs costs above 0.
     if min(counts.values()) < 2 or not all(cost.any() for cost in costs):
-        return {**result, "verdict": "not enough requests"}
+        return {**result, "verdict": "not enough conversations"}
     means = [float(cost.mean()) for cost in costs]
     low, high = _find_interval(costs[0], costs[1])
     result |= {
@@ -102,7 +102,7 @@ def compare(entries: Sequence[Entry], prices: Prices | None) -> dict[str, Any]:
         "saved_share": 1 - means[0] / means[1],
         "interval": [low, high],
         "saved": (means[1] - means[0]) * counts[SHORTENED],
-        "verdict": "not enough requests",
+        "verdict": "not enough conversations",
     }
     if min(counts.values()) >= LEAST_CONVERSATIONS:
         if low > 0:

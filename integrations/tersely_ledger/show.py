@@ -60,7 +60,7 @@ def describe_net(net: dict[str, Any]) -> tuple[str, str]:
         return "Net result: not priced", f"{basis}. Pass --price-input and --price-output."
     few = f"Below {LEAST_CONVERSATIONS} conversations an arm, no interval holds."
     if "interval" not in net:
-        return "Net result: not enough requests", f"{basis}. {few}"
+        return "Net result: not enough conversations", f"{basis}. {few}"
     low, high = net["interval"]
     per = " and ".join(
         f"{net['cost_per_conversation'][arm]:.4g} ({NAMES[arm]})" for arm in NAMES if arm != SHADOW
@@ -69,10 +69,10 @@ def describe_net(net: dict[str, Any]) -> tuple[str, str]:
         f"95 % interval of the saving: {show_share(low)} to {show_share(high)}, estimate "
         f"{show_share(net['saved_share'])}. {basis}. A conversation cost {per}."
     )
-    if verdict == "not enough requests":
+    if verdict == "not enough conversations":
         enough = min(shortened, held_out) >= LEAST_CONVERSATIONS
         why = "The interval has savings and losses in it." if enough else few
-        return "Net result: not enough requests", f"{detail} {why}"
+        return "Net result: not enough conversations", f"{detail} {why}"
     headline = {
         "saving": f"Net result: {show_share(net['saved_share'])} of the cost saved",
         "negative": f"Net result: negative, {show_share(-net['saved_share'])} more cost",

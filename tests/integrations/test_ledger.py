@@ -176,10 +176,10 @@ def test_the_interval_covers_the_true_saving() -> None:
     [
         (0.5, 0.3, 60, "saving"),
         (1.5, 0.3, 60, "negative"),
-        (1.0, 0.3, 60, "not enough requests"),
+        (1.0, 0.3, 60, "not enough conversations"),
         (1.0, 0.001, 60, "no difference"),
-        (0.5, 0.01, LEAST_CONVERSATIONS - 1, "not enough requests"),
-        (0.5, 0.01, 1, "not enough requests"),
+        (0.5, 0.01, LEAST_CONVERSATIONS - 1, "not enough conversations"),
+        (0.5, 0.01, 1, "not enough conversations"),
         (0.5, 0.0, 60, "saving"),
     ],
 )
