@@ -8,7 +8,8 @@ A sentence is needed if it holds an answer. With `"evidence": ["..."]`, texts co
 sentences that they cover are needed instead.
 
 The networks stay as they are. The command fits the layer that weighs their outputs and the exact matches,
-starting from its present weights, and the threshold and the calibration. It measures every question with a
+starting from its present weights, and the threshold and the calibration of `recall`. What `abstain` and
+`calibrated` rest on is copied: `tersely calibrate --model MODEL` renews it. It measures every question with a
 layer that was fitted without it. If your questions keep no more of what is needed, the command says so,
 writes nothing, and exits with 3.
 """
