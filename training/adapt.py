@@ -8,7 +8,8 @@ A sentence is needed if it holds an answer. With `"evidence": ["..."]`, texts co
 sentences that they cover are needed instead.
 
 The networks stay as they are. The command fits the layer that weighs their outputs and the exact matches,
-starting from its present weights, and the threshold and the calibration. It measures every question with a
+starting from its present weights, and the threshold and the calibration of `recall`. What `abstain` and
+`calibrated` rest on is copied: `tersely calibrate --model MODEL` renews it. It measures every question with a
 layer that was fitted without it. If your questions keep no more of what is needed, the command says so,
 writes nothing, and exits with 3.
 """
@@ -19,7 +20,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ def read_questions(path: Path) -> tuple[list[Group], int]:
     problems: list[str] = []
     groups: list[Group] = []
     unlabelled = 0
-    with path.open("rb") as file, path.open(encoding="utf-8") as lines:
-        evidence = dict(_read_evidence(lines))
+    evidence = _read_evidence(path)
+    with path.open("rb") as file:
         for request in read_requests(file):
             try:
                 group = make_group(request, evidence.get(request.line))
@@ -93,22 +94,26 @@ def read_questions(path: Path) -> tuple[list[Group], int]:
     return groups, unlabelled
 
 
-def make_group(request: Request, evidence: Sequence[str] | None) -> Group:
-    """Return a question with labelled documents. Raises the request's error, or ValueError for bad labels."""
+def make_group(request: Request, evidence: object) -> Group:
+    """Return a question with labelled documents. Without evidence, the answers are looked for.
+
+    Raises the request's error, or ValueError for labels that cannot be used.
+    """
     if request.error is not None:
         raise request.error
     where = f"line {request.line}"
     answers = read_answers(request.answers or [], where)
+    texts = _check_evidence(evidence, where)
     if not request.query or not request.query.strip():
         raise ValueError(f'{where}: "query" is missing or empty.')
-    if not answers and not evidence:
+    if not answers and not texts:
         raise ValueError(f'{where}: it has neither "answers" nor "evidence", so nothing can be learned.')
     documents: list[LabelledDocument] = []
-    missing = set(evidence or ())
+    missing = set(texts)
     for document in request.documents:
-        spans = _find_texts(document.text, evidence or ())
+        spans = _find_texts(document.text, texts)
         missing -= {document.text[a:b] for a, b in spans}
-        if evidence is None:
+        if not texts:
             spans = set(find_evidence(document.text, None, answers))
         documents.append(LabelledDocument(document.title, document.text, tuple(sorted(spans))))
     if missing:
@@ -229,15 +234,26 @@ def render_table(
     return "\n".join(lines)
 
 
-def _read_evidence(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(lines, 1):
-        try:
-            record: Any = json.loads(line)
-        except ValueError:
-            continue  # `read_requests` names the line
-        found = record.get("evidence") if isinstance(record, dict) else None
-        if isinstance(found, list) and all(isinstance(text, str) and text.strip() for text in found):
-            yield number, found
+def _read_evidence(path: Path) -> dict[int, object]:
+    """Return the "evidence" of each line that is JSON; `read_requests` names the others."""
+    found: dict[int, object] = {}
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record: Any = json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict):
+                found[number] = record.get("evidence")
+    return found
+
+
+def _check_evidence(value: object, where: str) -> list[str]:
+    """Return the texts. Raises ValueError if the value is neither a list of texts nor missing."""
+    texts = [] if value is None else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise ValueError(f'{where}: expected "evidence": [string, ...], and no empty string.')
+    return texts
 
 
 def _find_texts(text: str, wanted: Sequence[str]) -> set[Range]:

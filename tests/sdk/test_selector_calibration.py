@@ -56,6 +56,13 @@ def test_few_questions_cannot_promise_a_high_recall() -> None:
         NINE_QUESTIONS.threshold(0.91)
 
 
+@given(st.integers(1, 2000))
+def test_the_highest_recall_that_is_shown_can_be_promised(questions: int) -> None:
+    calibration = Calibration((0.5,) * questions)
+    assert calibration.threshold(calibration.highest_recall) == 0.5
+    assert calibration.highest_recall == round(calibration.highest_recall, 4)
+
+
 @given(
     st.lists(st.floats(0, 1), min_size=1, max_size=60),
     st.floats(0.01, 0.99),

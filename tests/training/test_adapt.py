@@ -55,10 +55,31 @@ def test_evidence_goes_before_answers(write: Write) -> None:
     assert [d.labels for d in groups[0].documents] == [[0, 0, 0], [0, 0, 1]]
 
 
+def test_empty_evidence_leaves_the_answers(write: Write) -> None:
+    groups, _ = adapt.read_questions(write([make_row(name) | {"evidence": []} for name in NAMES]))
+    assert [d.labels for d in groups[0].documents] == [[1, 0, 0], [0, 0, 0]]
+
+
+def test_a_byte_order_mark_hides_no_evidence(write: Write) -> None:
+    path = write([make_row(name) | {"evidence": ["The mill is old."]} for name in NAMES])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    groups, _ = adapt.read_questions(path)
+    assert [d.labels for d in groups[0].documents] == [[0, 0, 0], [0, 0, 1]]
+
+
+def test_a_line_that_is_not_utf8_is_named(write: Write) -> None:
+    path = write([make_row(name) for name in NAMES])
+    path.write_bytes(path.read_bytes() + b'\n{"query": "\xe9"}')
+    with pytest.raises(adapt.UnusableDataError, match="line 13: not UTF-8"):
+        adapt.read_questions(path)
+
+
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
         ("{", "line 2: not valid JSON"),
+        (make_row("Bert") | {"evidence": "The mill is old."}, 'line 2: expected "evidence": \\[string'),
+        (make_row("Bert") | {"evidence": ["The mill is old.", 3]}, 'line 2: expected "evidence": \\[string'),
         ({"query": "Why?", "documents": ["So."]}, 'line 2: it has neither "answers" nor "evidence"'),
         ({"query": " ", "documents": ["So."], "answers": ["So"]}, 'line 2: "query" is missing or empty'),
         ({"query": "Why?", "documents": ["So."], "answers": "So"}, 'line 2: expected "answers": \\[string'),

@@ -134,7 +134,7 @@ def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path)
             "model": str(out),
             "questions": len(scores),
             "without an answer sentence": len(measured) - len(scores),
-            "highest recall": round(calibration.highest_recall, 4),
+            "highest recall": calibration.highest_recall,
             "recall": recalls,
             "abstain": abstentions,
         }

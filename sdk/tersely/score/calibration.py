@@ -40,13 +40,13 @@ class Calibration:
 
     @property
     def highest_recall(self) -> float:
-        """The highest recall that a set of this size can promise."""
-        return 1 - 1 / (len(self.scores) + 1)
+        """The highest recall that a set of this size can promise, rounded down to four digits."""
+        return math.floor(1e4 * (1 - 1 / (len(self.scores) + 1)) + 1e-9) / 1e4
 
     def threshold(self, recall: float) -> float:
         """Return the highest threshold with (questions lost + 1) / (questions + 1) <= 1 - recall.
 
-        Raises ValueError above `highest_recall`.
+        Raises ValueError for a recall that a set of this size cannot promise.
         """
         return self.scores[self._lost(recall)]
 
@@ -54,7 +54,7 @@ class Calibration:
         """Return the 95 % interval of the share of further questions whose answer the threshold keeps.
 
         `recall` is the mean over all calibrations of this size. That of one calibration has a beta
-        distribution. Raises ValueError above `highest_recall`.
+        distribution. Raises ValueError as `threshold` does.
         """
         lost = self._lost(recall) + 1
         drawn = np.random.default_rng(0).beta(len(self.scores) + 1 - lost, lost, 100_000)
