@@ -26,7 +26,7 @@ RATES = (0.1, 0.25, 0.5)
 REPEATED = (0.0, 0.9, 1.0)
 """Shares of the documents that are the same for every question."""
 REOPENED = (0.0, 0.3, 1.0)
-"""Shares of the results of which the model asks for the original."""
+"""Shares of the results whose originals the model asks for."""
 COLUMNS = (Column("case"), Column("rate"), Column("change of the bill", "%", format="+.0f"))
 AFTERWARDS = (1, 5, 20)
 """Calls that follow after the history was shortened."""

@@ -131,7 +131,7 @@ PICTURES: Mapping[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "docs/times.png": (draw_times, ("latency", "prepared")),
     "benchmarks/baselines/quality.png": (draw_kept, ("quality",)),
 }
-"""For each picture: the function that draws it, and the records that it needs."""
+"""The function that draws each picture, and the records that it needs."""
 
 
 def _label(axis: Any, x: str, y: str) -> None:

@@ -16,7 +16,7 @@ from benchmarks.shared.environment import Environment
 from benchmarks.shared.statistics import Estimate, bootstrap_mean, estimate_share
 
 Values: TypeAlias = tuple[float | None, ...]
-"""One number per case; None for a case that has none."""
+"""One number per case; None for a case without a number."""
 Cell: TypeAlias = str | int | float | Estimate | Values | None
 Row: TypeAlias = Mapping[str, Cell]
 
@@ -88,7 +88,7 @@ class Table:
     printed: bool = True
     """False for a table that is recorded only."""
     only: Mapping[str, Sequence[str | float]] = field(default_factory=dict[str, Sequence[str | float]])
-    """For each of these columns: the values whose rows are printed. The other rows are recorded only."""
+    """The printed values of these columns. Rows with other values are recorded only."""
 
     def __post_init__(self) -> None:
         expected = {column.name: column for column in self.columns}
@@ -162,7 +162,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One run of a benchmark: its tables, and what they depend on."""
+    """One run of a benchmark: its tables, and the values that they depend on."""
 
     benchmark: str
     command: str
@@ -173,7 +173,7 @@ class Record:
     model: str | None = None
     """Name and fingerprint of the model that was measured; None if it does not matter."""
     settings: Mapping[str, str | int | float] = field(default_factory=dict[str, str | int | float])
-    """Whatever else the numbers depend on, by name."""
+    """Other values that the numbers depend on, by name."""
 
     def find(self, title: str) -> Table:
         """Return the table with this title. Raises ValueError if no table has it."""

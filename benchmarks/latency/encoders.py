@@ -29,7 +29,7 @@ SHAPES = {
     MODERNBERT: "ModernBERT-base-shaped (22 layers, 768 wide)",
     "xlm-roberta-large": "XLM-RoBERTa-large-shaped (24 layers, 1024 wide)",
 }
-"""By name, the title in tables."""
+"""The title of each model in tables."""
 
 
 class ReferenceEncoder:

@@ -72,7 +72,7 @@ class Coverage:
     rate: float
     """Mean share of tokens kept."""
     kept: tuple[int, ...]
-    """For each question 1 if an answer was kept, else 0."""
+    """1 for each question with a kept answer, 0 for each other question."""
     represented: int
     """Calibration questions of the sets that the part represents; 0 if it represents none."""
 

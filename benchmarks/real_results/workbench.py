@@ -1,4 +1,4 @@
-"""Run commands over packages and small projects, and make tool results of what they print."""
+"""Run commands over packages and small projects, and make tool results from their output."""
 
 from __future__ import annotations
 

@@ -96,7 +96,8 @@ def _try_thresholds(chosen: float, lines: Lines) -> Iterator[Row]:
 
 
 def compare(embed: Embed, triples: Sequence[Triple]) -> tuple[Similarities, Similarities]:
-    """Return how similar the two wordings are, and how similar the other lesson is to the nearer wording."""
+    """Return the similarity of the two wordings, and the similarity of the other lesson to the nearer
+    wording."""
     lesson, same, other = (embed([triple[i] for triple in triples]) for i in range(3))
     nearer = np.maximum((lesson * other).sum(axis=1), (same * other).sum(axis=1))
     return (lesson * same).sum(axis=1), nearer

@@ -64,7 +64,7 @@ COLUMNS = (
     Column("tokens", format=".0f"),
     Column("seconds", format=".1f"),
 )
-"""Shares of all sentences; scores of all questions; tokens and seconds are means."""
+"""Shares are of all sentences, and scores of all questions. Tokens and seconds are means."""
 
 
 class Options(command.Options):

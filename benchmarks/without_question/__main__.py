@@ -24,7 +24,7 @@ MEASURES = {
     "named": "names and numbers of the summaries",
     "answers": "answers to later questions",
 }
-"""By name in `OpenCase.measure`, what is counted."""
+"""Titles of the numbers that `OpenCase.measure` counts, by name."""
 PRINTED = tuple(title for name, title in MEASURES.items() if name != "words")
 """Pairs of words are the stricter measure, so that words are only recorded."""
 COLUMNS = (

@@ -88,7 +88,7 @@ class ExtractiveReader:
 
 
 def cut_windows(tokenizer: Tokenizer, layout: SpanLayout, prompt: Prompt) -> Iterator[SpanWindow]:
-    """Yield the windows of a prompt; an empty context has none."""
+    """Yield the windows of a prompt; nothing for an empty context."""
     question = tokenizer.encode(prompt.question, add_special_tokens=False).ids[: layout.question_length]
     context = tokenizer.encode(prompt.context, add_special_tokens=False)
     head = [layout.cls_id, *question, layout.sep_id]

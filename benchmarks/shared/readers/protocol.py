@@ -41,7 +41,7 @@ EXAMPLES = (
 """Contexts, questions and answers that come first in the template "examples"."""
 
 ABSTENTION = "not stated"
-"""Answer that the template "reading" asks for if the context has none."""
+"""Answer that the template "reading" asks for if the context does not answer the question."""
 
 READING = f"{INSTRUCTION} Only if it says nothing about it, answer: {ABSTENTION}."
 
