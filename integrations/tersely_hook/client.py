@@ -11,10 +11,10 @@ import sys
 import time
 
 SWITCH = "TERSELY_HOOK"
-"""Environment variable: "off"; "shadow", to shorten nothing and only record it; or "holdout=0.1", to shorten
-nothing in this share of the sessions."""
+"""Environment variable with one of three values: "off"; "shadow", to only record what would be shortened; or
+"holdout=0.1", to shorten nothing in this share of the sessions."""
 MAX_BYTES = 8_000_000
-"""Larger inputs are left alone."""
+"""Largest number of bytes of an input. A larger input stays unchanged."""
 TIMEOUT_S = 2.0
 START_S = 10.0
 """Time in which a daemon that was started is not started again."""

@@ -49,7 +49,7 @@ class Record:
     """File with the session's usage; None if it is not needed."""
 
     def write(self) -> None:
-        """Write the record, with what the session has used since the last one."""
+        """Write the record, with the tokens that the session has used since the last record."""
         entry = self.entry
         if self.transcript is not None and entry.conversation is not None:
             with _lock, contextlib.suppress(OSError, TerselyError):  # calls of one turn come at once

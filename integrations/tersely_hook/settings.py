@@ -44,7 +44,7 @@ class Agent:
     entry: Callable[[str], Json]
     """Returns the entry for a command, which the settings hold under the event."""
     start: str
-    """Settings of an agent that has none yet."""
+    """Settings of an agent without a settings file."""
     kept: int
     """Length of the shortest place that may go with the hook: Cursor refuses settings without "hooks"."""
 

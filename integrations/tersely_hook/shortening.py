@@ -14,9 +14,9 @@ from tersely_agents.memory.shortening import Shortener
 from tersely_hook.store import Originals, shell_command
 
 OVER = 3_000
-"""Texts with more tokens are shortened."""
+"""Number of tokens above which a text is shortened."""
 KEEP = 2_000
-"""Largest number of tokens of what is kept."""
+"""Largest number of tokens of a shortened text."""
 
 
 class WordScorer:
@@ -52,7 +52,7 @@ class ShorterText(NamedTuple):
     tokens_before: int
     tokens_after: int
     best_fits: bool
-    """Whether the part with the highest score fits `KEEP` tokens."""
+    """True if the part with the highest score fits into `KEEP` tokens."""
 
 
 class TextShortener:

@@ -168,7 +168,7 @@ class TerselyReranker(BaseCrossEncoder):
         self._reranker = reranker or Relevance()
 
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
-        """Return how relevant each text is to its query, for pairs of (query, text).
+        """Return the relevance of each text to its query, for pairs of (query, text).
 
         Pairs with the same query are read together. Raises InvalidInputError unless given pairs of texts.
         """

@@ -34,7 +34,7 @@ CALL_CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
 
 
 class TerselyMemoryState(TerselyState):
-    """The agent's state with what the memory needs besides the history.
+    """The agent's state, and the values that the memory needs besides the history.
 
     Checkpointers keep it, and `invoke` does not return it.
     """
@@ -153,7 +153,7 @@ class TerselyMemory(TerselyMiddleware):
             try:
                 memory.append(message)
             except InvalidInputError:
-                # For example a result without its call, which providers refuse too: it becomes text.
+                # A result without its call, for example. Providers refuse it too, so it becomes text.
                 memory.interrupt()
                 if memory.transcript.is_full:
                     memory.prepare(chat)

@@ -40,7 +40,7 @@ _SCHEMA = (
 )
 
 Tools = Mapping[str, tuple[int, int, int]]
-"""By tool: number of texts, and their tokens before and after."""
+"""The number of texts of each tool, and their tokens before and after."""
 
 
 class LedgerError(TerselyError):
@@ -58,7 +58,7 @@ class LedgerSettings:
     holdout: float = 0.1
     """Share of the conversations that are never shortened, for comparison."""
     shadow: bool = False
-    """Whether nothing is shortened: what would have been is recorded."""
+    """True to shorten nothing, and only record what would have been shortened."""
 
     def __post_init__(self) -> None:
         if self.holdout != 0:

@@ -99,7 +99,7 @@ class UsageReader:
 
 
 def read_usage(fields: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens of a usage object of OpenAI or Anthropic; None if it has none."""
+    """Return the tokens of a usage object of OpenAI or Anthropic; None if it lists no tokens."""
     details = fields.get("prompt_tokens_details", fields.get("input_tokens_details"))
     read = _get(fields, "cache_read_input_tokens")
     written = _get(fields, "cache_creation_input_tokens")

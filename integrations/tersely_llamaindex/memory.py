@@ -138,7 +138,7 @@ def _to_openai(message: ChatMessage) -> dict[str, Any]:
         return {"role": "assistant", "content": f"Result of a tool: {text}"}
     calls: list[str] = []
     for block in message.blocks:
-        # By the name of its type: only newer versions of LlamaIndex have a class for it.
+        # Compare the name of its type, because only newer versions of LlamaIndex have a class for it.
         if getattr(block, "block_type", "") == "tool_call":
             call: Any = block
             calls.append(f"{call.tool_name} {call.tool_kwargs}")

@@ -207,8 +207,8 @@ class Folders:
         match a pattern and cannot be read, are skipped.
 
         Raises:
-            InvalidInputError: a path leads out of the folders, or through a link; no file has a name; a named
-                file cannot be read; the files are too many or too large; none can be read.
+            InvalidInputError: a path leads out of the folders or through a link, a name fits no file, a named
+                file cannot be read, the files are too many or too large, or no file can be read.
         """
         if not self._folders:
             raise InvalidInputError("No folder is allowed. Start with --folder, or pass documents.")

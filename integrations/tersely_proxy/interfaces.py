@@ -80,7 +80,7 @@ class Interface(ABC):
 
     @abstractmethod
     def join(self, first: Json, second: Json) -> Json:
-        """Return the second answer with what the first shows, and the tokens of both."""
+        """Return the second answer with the visible parts of the first, and with the tokens of both."""
 
 
 class Chat(Interface):

@@ -18,7 +18,7 @@ class _Item:
     value: Json
     events: list[Event] = field(default_factory=list)
     number: int | None = None
-    """Its place in what the client sees; None while it waits."""
+    """Its place in the client's stream; None while it waits."""
 
 
 class ItemStream(Stream):

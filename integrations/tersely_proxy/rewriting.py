@@ -1,4 +1,4 @@
-"""Shorten the texts of a request, and keep receipts of what was left out."""
+"""Shorten the texts of a request, and keep receipts of the parts left out."""
 
 from __future__ import annotations
 

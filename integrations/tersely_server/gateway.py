@@ -55,7 +55,7 @@ class Shortened:
     """Tokens of all texts."""
     tokens_after: int
     results: list[dict[str, Any]]
-    """For each shortened text its message, the hash of its original, `best_fits` and `answerable`."""
+    """Message of each shortened text, hash of its original, `best_fits` and `answerable`."""
     receipts: list[Compression]
 
 
