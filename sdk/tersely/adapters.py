@@ -192,9 +192,9 @@ class ToolLimits:
 
     Args:
         over: limit for tools that `tools` does not name; None leaves their results unchanged.
-        tools: limits by tool name; None leaves the results of that tool unchanged. A name such as
-            "read_file" also stands for tools of servers, such as "mcp__files__read_file", unless they are
-            named themselves.
+        tools: limits by tool name; None leaves the results of that tool unchanged. A name such as "read_file"
+            also sets the limit of tools of servers, such as "mcp__files__read_file", unless `tools` has their
+            full name.
 
     Raises InvalidInputError unless limits are whole numbers above 0.
     """

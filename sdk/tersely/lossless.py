@@ -308,7 +308,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
     beginning, count = lines[first], 1
     if _AGAIN.fullmatch(beginning):
         return found
-    most = 16  # lines to compare; grows only with what is saved, so that the time is linear
+    most = 16  # lines to compare; grows only with the saving, so that the time is linear
     for at in range(first + 1, len(lines)):
         line = lines[at]
         if _AGAIN.fullmatch(line):

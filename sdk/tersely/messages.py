@@ -188,8 +188,8 @@ def render_messages(messages: Sequence[Message]) -> str:
 SHORTENED = "[shortened]\n"
 """Start of a shortened tool result."""
 LEFT_OUT = "[left out]"
-"""Replaces a tool result if nothing of it is kept, because servers refuse an empty one. A result with
-no more tokens than the longer of this and `SHORTENED` stays unchanged."""
+"""Text of a tool result that was dropped whole, because servers refuse an empty result. A result with no more
+tokens than the longer of this and `SHORTENED` stays unchanged."""
 LEAST_TIME_S = 0.001
 """Time limit of a further attempt if no time is left."""
 
@@ -216,7 +216,7 @@ class TextCompressor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompressedMessages:
-    """The messages, and the receipt for what was left out."""
+    """The messages, and the receipt for the texts left out."""
 
     messages: list[Json]
     """One for each input message, in the same order."""

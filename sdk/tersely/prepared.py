@@ -155,7 +155,7 @@ def _read(data: object) -> Preparation:
 
 
 def _read_body(body: bytes) -> Preparation:
-    """Raises LookupError, RecursionError, TypeError or ValueError if `to_bytes` did not write `body`."""
+    """Raise LookupError, RecursionError, TypeError or ValueError if `to_bytes` did not write `body`."""
     line, _, vectors = body.partition(b"\n")
     name, digest, units, title_ids, ids = json.loads(line)
     if not isinstance(name, str) or len(units) != len(ids):

@@ -87,7 +87,7 @@ class Citations:
 
     entries: tuple[Citation, ...]
     starts: tuple[tuple[int, int], ...] = ()
-    """For each document: its index, and the offset at which its text begins, after the title."""
+    """Index of each document, and the offset at which its text begins, after the title."""
 
     def __iter__(self) -> Iterator[Citation]:
         return iter(self.entries)
@@ -136,7 +136,7 @@ class Compression:
     - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
     - "degraded": the same with a `budget` or `rate`, or without a query. Units were chosen by the scores of
-      what the model had read, or by exact matches if it had read nothing.
+      the units that the model had read, or by exact matches if it had read nothing.
     """
     reason: str | None
     """Why the status is not "compressed"; None if it is."""
@@ -145,7 +145,7 @@ class Compression:
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split" (into units), "score", "pack" (choose and render), "total"."""
     recall_met: bool | None = None
-    """Whether everything that `recall` needs was kept; None without `recall`."""
+    """True if everything that `recall` needs was kept; None without `recall`."""
     answerable: float | None = None
     """Probability that the documents answer the query; None without a query, and if the model cannot say."""
     refused: float | None = None
@@ -154,12 +154,12 @@ class Compression:
     distance: float | None = None
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
     calibrated: bool | None = None
-    """Whether `answerable` and the promises of `recall` and `abstain` hold: false for a request that is
+    """True if `answerable` and the promises of `recall` and `abstain` hold. It is false for a request that is
     unlike those of the calibration. With `abstain` it is also false if the documents are like documentation
     of packages; `recall` still holds there. None if the model has no bound."""
     best_fits: bool | None = None
-    """Whether the limit has room for the unit with the highest score, its heads and its title. If not, units
-    with lower scores fill the text. None if nothing was chosen by scores."""
+    """True if the limit has room for the unit with the highest score, its heads and its title. If it is
+    false, units with lower scores fill the text. None if nothing was chosen by scores."""
     warnings: tuple[str, ...] = ()
     """Problems that did not stop the compression, such as a reranker that failed."""
     marks: tuple[Mark, ...] = ()
@@ -172,7 +172,7 @@ class Compression:
 
     @property
     def rate(self) -> float:
-        """Share of tokens kept; 1.0 if the input had none."""
+        """Share of tokens kept; 1.0 for an input without tokens."""
         return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
 
     def citations(self) -> Citations:

@@ -184,7 +184,7 @@ def open_damaged(
 ) -> Generator[tuple[sqlite3.Connection, str | None]]:
     """Yield a connection to the readable part of a file, and the damage to the file; None for a sound file.
 
-    The connection is to a copy. If the copy is damaged, the sqlite3 command recovers it. Bytes that are not
+    The connection opens a copy. If the copy is damaged, the sqlite3 command recovers it. Bytes that are not
     UTF-8 become surrogates. Raises the error if nothing can be read.
     """
     if not Path(path).is_file():

@@ -31,11 +31,11 @@ class Request:
     """A line of a batch: a question and the documents to search."""
 
     line: int
-    """Counted from 1."""
+    """Number of the line, from 1."""
     id: Any = None
     """Any JSON value, which the result repeats."""
     query: str | None = None
-    """None for no question."""
+    """The question; None without one."""
     documents: tuple[Document, ...] = ()
     answers: Any = None
     """Unchecked; only a calibration uses them."""

@@ -1,4 +1,4 @@
-"""The commands of the servers, and the report of what they have shortened."""
+"""The commands of the servers, and the report of their savings."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def show_receipt(result: Compression, documents: Sequence[Document], color: bool
 
 
 def summarize(result: Compression, documents: Sequence[Document]) -> str:
-    """Return a line with what went in, what came out and how long it took."""
+    """Return a line with the size of the input, the size of the output and the time."""
     kept, dropped = (
         sum(is_sentence(documents[s.doc].text[s.start : s.end], s.reason) for s in spans)
         for spans in (result.kept, result.dropped)

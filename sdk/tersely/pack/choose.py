@@ -62,9 +62,9 @@ class Selection:
     tokens: int
     """Tokens of the rendered text."""
     has_level: bool = False
-    """Whether a level of detail limited the size of each document."""
+    """True if a level of detail limited the size of each document."""
     best_fits: bool | None = None
-    """Whether the candidate with the highest score fits into the limit; None if there is no candidate."""
+    """True if the candidate with the highest score fits into the limit; None if there is no candidate."""
 
 
 def choose(
@@ -208,7 +208,8 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
 
 def _find_sentence_before(split: Split, position: int) -> int | None:
-    """If the sentence at `position` opens with a reference such as "It", return the one before, else None."""
+    """Return the sentence before the one at `position` if that opens with a reference such as "It", else
+    None."""
     unit = split.units[position]
     text = split.documents[unit.doc].text
     if unit.kind not in ("sentence", "html") or not _REFERENCE.match(text, unit.start):
@@ -304,7 +305,7 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
 
 def _unify_signs(text: str) -> str:
     """Drop footnote numbers and spaces before percent signs, and unify dashes and hyphens."""
-    # Look for the signs first, which is fast: most sentences of a long document have none of them.
+    # Look for the signs first, which is fast: most sentences of a long document have no sign.
     if "[" in text:
         text = _FOOTNOTE.sub("", text)
     if "%" in text:

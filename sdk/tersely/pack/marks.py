@@ -128,7 +128,7 @@ def _find_runs(
 
 
 def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, everywhere: bool) -> str:
-    """Return the mark, with its separators, for what was dropped between two kept units; "" for none.
+    """Return the mark for the units dropped between two kept units, with its separators; "" for no mark.
 
     `before` and `after` are positions in `units` with something dropped between them.
     """

@@ -51,9 +51,9 @@ class Rendered(NamedTuple):
     citations: tuple[Citation, ...]
     marks: tuple[Mark, ...]
     bodies: tuple[str, ...]
-    """For each document in `text`: its text, without the title."""
+    """Texts of the documents in `text`, without their titles."""
     starts: tuple[tuple[int, int], ...]
-    """For each document in `text`: its index, and where its text, without the title, starts in `text`."""
+    """Index of each document in `text`, and the offset in `text` at which the document's text begins."""
 
 
 class Renderer:

@@ -43,7 +43,7 @@ class ServerReranker:
     """
 
     _kind: ClassVar[str]
-    """How error messages introduce the address."""
+    """Name of the address in error messages."""
 
     def __init__(
         self,

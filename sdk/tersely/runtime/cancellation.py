@@ -57,7 +57,7 @@ class TimeLimit:
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
         self.was_reached = False
-        """Whether the time was up before all work was done."""
+        """True if the time was up before all work was done."""
         self._end = self._stop = math.inf
         if seconds is not None:
             self._end = time.monotonic() + seconds
@@ -69,7 +69,7 @@ class TimeLimit:
         return max(0.0, self._end - time.monotonic())
 
     def reserve(self, seconds: float) -> None:
-        """Stop this many seconds earlier, to leave time for what follows the work."""
+        """Stop this many seconds earlier, to leave time for the steps after the work."""
         self._end -= seconds
         if self.seconds is not None:
             self._stop = self._end - _GRACE * self.remaining

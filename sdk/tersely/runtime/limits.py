@@ -15,7 +15,7 @@ MAX_SHOWN = 300
 
 
 def check_key(key: object) -> None:
-    """Raises InvalidInputError, without showing the key, if it is empty or cannot be in a header."""
+    """Raise InvalidInputError, without showing the key, if it is empty or cannot be in a header."""
     if isinstance(key, str) and not key.strip():
         raise InvalidInputError("The API key is empty. Pass a key, or None for none.")
     if not (isinstance(key, str) and key.isascii() and key.isprintable()):

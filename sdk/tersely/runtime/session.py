@@ -112,7 +112,7 @@ def _open_session(path: Path, threads: int) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    # A pattern would keep a block as large as a whole run, in addition to what the run allocates.
+    # A pattern would keep a block as large as a whole run, in addition to the memory that the run allocates.
     options.enable_mem_pattern = False
     if sys.platform == "linux":
         # The arena would keep the peak memory of the largest batch. malloc returns memory.

@@ -38,7 +38,7 @@ _FAILURE = 8.0
 """Bonus of a rare error, relative to another unit."""
 
 _NONE = -1
-"""In place of the number of a common word."""
+"""The number of every common word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class UnitText:
 
     text: str
     position: int
-    """Among the units of its document."""
+    """Its position among the units of its document."""
     cost: float
-    """In tokens, about."""
+    """Its approximate number of tokens."""
     failure: float = 0.0
-    """How much it looks like a rare error, or how near it is to one, in [0, 1]."""
+    """Likeness to a rare error, or nearness to one, in [0, 1]."""
     is_event: bool = False
-    """Whether it is an entry of a log, in which nearly every number is a time, an address or an id."""
+    """True if it is an entry of a log, in which nearly every number is a time, an address or an id."""
     is_open: bool = True
-    """Whether it may be kept for what it says; a frame is kept for what is inside."""
+    """True if it may be kept for its own words. A frame is kept only for the units inside it."""
 
 
 @dataclass(slots=True)

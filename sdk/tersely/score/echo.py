@@ -52,7 +52,8 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
     """Return which sentences belong to a document that echoes the question, except its best one.
 
     A document echoes the question if at least three of its sentences are echoes, and these are at least half
-    of its units. A part of structure is no echo: every line of a log may contain what is asked for.
+    of its units. A part of structure is never an echo, because every line of a log may contain the words of
+    the question.
     """
     if len(m.terms) < FEWEST_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
@@ -133,7 +134,7 @@ def _list_blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
 
 
 def _belongs(unit: Unit, last: Unit) -> bool:
-    """Whether a part is in the same block as the part before it."""
+    """Return whether a part is in the same block as the part before it."""
     return unit.doc == last.doc and (unit.parent == last.parent or unit.series is last.series)
 
 

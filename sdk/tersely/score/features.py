@@ -97,7 +97,7 @@ class Nearness:
 
     sentence: Floats
     passage: Floats
-    """Those of the mean of the sentences in the same window."""
+    """Cosines of the query with the mean of the sentences in the same window."""
 
     @classmethod
     def zeros(cls, sentences: int) -> Nearness:

@@ -74,7 +74,7 @@ class Fusion:
     first_layer: LinearLayer
     gate: LinearLayer
     attention: SentenceAttention | None
-    """None for a gate that never opens."""
+    """The second stage; None if the gate never opens."""
 
     def gate_value(self, query_features: Floats) -> float:
         """Return how far the gate is open, in [0, 1]; 0 if the second stage is not worth its time.

@@ -140,7 +140,7 @@ class Layout:
 
 
 def check_layout_version(artifact: Artifact) -> None:
-    """Raises ArtifactError if the model was exported for another `LAYOUT_VERSION`."""
+    """Raise ArtifactError if the model was exported for another `LAYOUT_VERSION`."""
     version = artifact.config.get("layout_version")
     if version != LAYOUT_VERSION:
         is_newer = isinstance(version, int) and version > LAYOUT_VERSION

@@ -30,16 +30,16 @@ class Judgement:
     distance: float | None
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
     is_hard: bool = False
-    """Whether the request is of a kind for which `answerable` is too uncertain for a promise."""
+    """True if the request is of a kind for which `answerable` is too uncertain for a promise."""
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the request resembles those of the calibration."""
+        """True if the request resembles those of the calibration."""
         return self.distance is not None and self.distance <= 1.0
 
     @property
     def can_abstain(self) -> bool:
-        """Whether a promise of `abstain` holds for the request."""
+        """True if a promise of `abstain` holds for the request."""
         return self.is_calibrated and not self.is_hard
 
 
@@ -101,10 +101,10 @@ class DocumentScores:
     packing_scores: Sequence[float] | Floats | None = None
     """Scores that rank the units under a limit, in [0, 1], shape (units,); None for `scores`."""
     read: Sequence[bool] | Bools | None = None
-    """Whether the model has read each unit, shape (units,); None if it has read all."""
+    """True for each unit that the model has read, shape (units,); None if it has read all."""
     held_back: Sequence[bool] | Bools | None = None
-    """Whether the score of each unit was lowered because its document echoes the question, shape (units,);
-    None if none was."""
+    """True for each unit with a lowered score, because its document echoes the question, shape (units,); None
+    if no score was lowered."""
 
 
 class Scorer(Protocol):

@@ -91,7 +91,7 @@ class Selector:
     preparation_name: str = ""
     """Name of the model, with a checksum of all that preparations depend on."""
     embedder: Embedder | None = None
-    """None for a model without a graph that makes vectors of sentences."""
+    """The graph that makes vectors of sentences; None for a model without it."""
     answerability: Answerability | None = None
 
     @classmethod

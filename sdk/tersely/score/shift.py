@@ -44,7 +44,8 @@ _CLASSES = np.array(
     ],
     dtype=np.int64,
 )
-"""Whether each Latin character is a letter, a digit, a capital and a sign; the last row is for all others."""
+"""Classes of each Latin character: 1 if it is a letter, a digit, a capital and a sign. The last row is for
+all other characters."""
 
 INSIDE = 0.94
 """Share of the calibration's requests that lie inside the bound."""

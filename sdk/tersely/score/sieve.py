@@ -87,7 +87,7 @@ class Sieve:
 
     @property
     def has_vector(self) -> NDArray[np.bool_]:
-        """Whether each sentence has a vector, shape (sentences,)."""
+        """True for each sentence with a vector, shape (sentences,)."""
         return ~np.isnan(self.vectors[:, 0])
 
     def divide(

@@ -155,7 +155,8 @@ def find_terms(query: str) -> list[str]:
 
 
 def contains_term(term: str, text: str) -> bool:
-    """Whether a text in lower case contains a term, as a whole number or as the beginning of a word."""
+    """Return whether a text in lower case contains a term, as a whole number or as the beginning of a
+    word."""
     return _compile(term).search(text) is not None
 
 

@@ -62,7 +62,7 @@ class EpisodeState:
     """Time at which the previous turn ended, by `perf_counter`."""
     trace: tuple[TurnTrace, ...] = ()
     outcome: Outcome | None = None
-    """None while the episode goes on."""
+    """The end of the episode; None while it goes on."""
     answer: str = ""
     explanation: str = ""
     confidence: str = ""

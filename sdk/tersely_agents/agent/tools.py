@@ -34,7 +34,7 @@ class Result:
     """Text for the model, also if it is an error."""
     error: str | None = None
     is_broken: bool = False
-    """Whether the tool itself failed. Otherwise an error is the model's: it passed wrong arguments."""
+    """True if the tool itself failed. Otherwise an error is the model's, which passed wrong arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _read_arguments(text: str) -> dict[str, str]:
 
 
 def with_ids(calls: Sequence[ToolCall], turn: int) -> list[ToolCall]:
-    """Give a new id to each call that has none, or that of an earlier call."""
+    """Give a new id to each call without an id, or with the id of an earlier call."""
     seen: set[str] = set()
     identified: list[ToolCall] = []
     for number, call in enumerate(calls):

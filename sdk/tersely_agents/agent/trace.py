@@ -35,7 +35,7 @@ class TurnTrace:
     result_tokens: int = 0
     """Tokens of the tool's result before it was shortened."""
     retried: bool = False
-    """Whether the model had to be corrected."""
+    """True if the model had to be corrected."""
     fallback: str | None = None
     """Why the turn is not the model's; None if it is."""
     error: str | None = None

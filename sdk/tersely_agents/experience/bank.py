@@ -79,7 +79,7 @@ class ExperienceBank:
         self._refresh()
 
     def __len__(self) -> int:
-        """Number of experiences that can be recalled."""
+        """Return the number of experiences that can be recalled."""
         with self._lock:
             self._refresh()
             return len(self._index)
@@ -92,7 +92,7 @@ class ExperienceBank:
             over_success: whether a failure may replace a success. Otherwise both are kept.
 
         Returns:
-            The experience as it is stored, with the id of what it replaces.
+            The experience as it is stored, with the id of the one that it replaces.
 
         Raises:
             InvalidInputError: the id is known, also if it was revoked, or the run was revoked.

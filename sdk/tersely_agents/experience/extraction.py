@@ -68,7 +68,7 @@ class Attempt:
 
     @property
     def success(self) -> bool:
-        """Whether the reward is at least `SUCCESS`."""
+        """True if the reward is at least `SUCCESS`."""
         return self.reward >= SUCCESS
 
 
@@ -150,7 +150,7 @@ def extract(
 def format_experiences(recalled: Sequence[Recalled]) -> str:
     """Write recalled experiences as text for a prompt, marked as data; empty without any.
 
-    Raises InvalidInputError for anything but a list of what `ExperienceBank.recall` gives.
+    Raises InvalidInputError for anything but a list of experiences from `ExperienceBank.recall`.
     """
     recalled = check_list(recalled, Recalled, "recalled", "Pass what ExperienceBank.recall gives.")
     if not recalled:

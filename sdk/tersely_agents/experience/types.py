@@ -22,7 +22,7 @@ class ExperienceError(TerselyError):
 
 
 class DamagedError(ExperienceError):
-    """A row of the file differs from what was written."""
+    """A row of the file is not as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Experience:
     problem: str
     """The problem that was being solved."""
     success: bool
-    """Whether it comes from a success; False for a lesson of what went wrong."""
+    """True for a lesson from a success, false for a lesson from a failure."""
     origin: Origin = field(default_factory=Origin)
     uses: int = 0
     """Number of times that its use was recorded."""

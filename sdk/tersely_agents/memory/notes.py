@@ -261,7 +261,7 @@ def _find_best(result: Compression) -> Span:
 
 
 def _shorten_answer(shortener: Shortener, text: str, limit: int, question: str) -> str:
-    """Shorten an answer to what the question needs most; "" if this leaves out the best sentence."""
+    """Shorten an answer to the parts that the question needs most; "" if the best sentence does not fit."""
     if shortener.count(text) <= limit:
         return text
     result = shortener.compressor.compress(question, [text], budget=limit)

@@ -1,8 +1,8 @@
 """Statements of users that later messages must respect. Rules find them; a changed one replaces the old one.
 
 "The deadline is April 28."          -> pinned
-"The deadline is now May 3."         -> pinned; it replaces the statement above
-"Forget Leipzig, I stay in Kiel."    -> "I stay in Kiel" is pinned; it replaces statements that name Leipzig
+"The deadline is now May 3."         -> pinned in place of the statement above
+"Forget Leipzig, I stay in Kiel."    -> "I stay in Kiel" is pinned in place of statements that name Leipzig
 """
 
 from __future__ import annotations
@@ -204,7 +204,8 @@ def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], we
 
 
 def _keep_identifiers(pin: Pin) -> list[Pin]:
-    """Return the identifiers of a statement that does not fit, as a shorter pin; empty if it has none."""
+    """Return the identifiers of a statement that does not fit, as a shorter pin; empty without
+    identifiers."""
     names = [v.text for v in pin.all_values if v.kind == "identifier" and len(v.text) <= _LONGEST_NAME]
     return [Pin("identifier", ", ".join(names))] if names else []
 

@@ -45,10 +45,10 @@ TASK_SHARE = 0.15
 USER_SHARE = 0.1
 """Share of the limit for the user's newest message. A longer one is shortened."""
 STATEMENT_SHARES = (0.05, 0.15)
-"""Least and largest share of the limit for what users have stated. The least is always reserved. Beyond it,
-statements get what system messages, pins and the first prompt do not use of their share."""
+"""Smallest and largest share of the limit for statements of users. The smallest is always reserved. Beyond
+it, statements get the room that system messages, pins and the first prompt do not use of their share."""
 WEAK_SHARE = 0.75
-"""Share of that room that statements of mere facts may take: those that ask for nothing."""
+"""Share of that room for statements of mere facts, which ask for nothing."""
 
 _STATEMENTS_PER_NOTES = 3
 """Statements may have at most this many times the tokens of the notes."""

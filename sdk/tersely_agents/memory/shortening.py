@@ -41,7 +41,7 @@ class ShortTexts(NamedTuple):
     originals: Originals
     """The original of all texts, joined; empty if they did not change, or if their original is known."""
     result: Compression | None = None
-    """None if nothing was compressed."""
+    """Receipt of the compression; None if nothing was compressed."""
 
 
 class ContextMessage(NamedTuple):

@@ -128,7 +128,7 @@ class MemoryStore:
             events = [redact_all(event) for event in events]
             originals = [(key, redact(text)) for key, text in originals]
         rows = [(session, number + i, json.dumps(e)) for i, e in enumerate(events)]
-        # As JSON, because a text may hold what UTF-8 does not: lone surrogates.
+        # Texts are stored as JSON, because they may hold lone surrogates, which UTF-8 does not have.
         texts = [(key, session, json.dumps(text)) for key, text in originals]
         counts = self._counts(session)
 

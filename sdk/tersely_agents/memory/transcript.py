@@ -32,7 +32,7 @@ class FirstEvent(TypedDict):
     given: NotRequired[str]
     """Checksum of the messages as they were given, if some were shortened."""
     originals: NotRequired[list[str | None]]
-    """For each message the id of its original; None if it was not shortened."""
+    """Id of each message's original; None for a message that was not shortened."""
 
 
 class MessageEvent(TypedDict):
@@ -41,7 +41,7 @@ class MessageEvent(TypedDict):
     kind: Literal["message"]
     message: Json
     full: bool
-    """Whether the message fills the context, so that its step is held back."""
+    """True if the message fills the context, so that its step is held back."""
     original: NotRequired[str]
     """Id of the original, if the message was shortened."""
 
@@ -52,7 +52,7 @@ class PinEvent(TypedDict):
     kind: Literal["pin"]
     key: str
     text: str | None
-    """None removes the pin."""
+    """The text to keep; None to remove the pin."""
 
 
 class EndEvent(TypedDict):
@@ -76,13 +76,14 @@ class ResetEvent(TypedDict):
     base: list[Json]
     """The new context. Its last message holds the notes, and is empty if there is nothing to note."""
     replayed: list[Json]
-    """The step that was held back, shortened if it did not fit; empty if there was none or it was dropped."""
+    """The step that was held back, shortened if it did not fit; empty without such a step, or if it was
+    dropped."""
     found: NotRequired[list[list[str | int]]]
     """Statements of the user up to here, for stores that drop earlier events; see `dump_pins`."""
     first: NotRequired[list[Json]]
     """The first prompt as the context shows it from now on, if it had to be shortened further."""
     originals: NotRequired[list[str | None]]
-    """For each message of `base` and `replayed` the id of its original."""
+    """Id of the original of each message of `base` and `replayed`."""
 
 
 Event = FirstEvent | MessageEvent | PinEvent | EndEvent | ResetEvent
@@ -119,7 +120,7 @@ class Transcript:
     references: Mapping[str, str] = field(default_factory=dict[str, str])
     """Ids of first originals, by the ids of the shortened texts that the context shows."""
     is_over: bool = False
-    """Whether the transcript was opened with a limit that its context reaches."""
+    """True if the transcript was opened with a limit that its context reaches."""
     tokens: int = 0
     """Size of the context, with the open step and without the step that is held back."""
     steps: int = 0
@@ -130,7 +131,7 @@ class Transcript:
 
     @property
     def is_full(self) -> bool:
-        """Whether the context must be reset before the model may act again."""
+        """True if the context must be reset before the model may act again."""
         return bool(self.held) or (self.is_over and not self.open_step)
 
     @property

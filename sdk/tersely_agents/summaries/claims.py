@@ -57,7 +57,7 @@ class Number:
     governed: str
     """Content word that follows it in its clause, else the one before it, else ""."""
     is_before: bool
-    """Whether it precedes what it governs."""
+    """True if it is before the word that it governs."""
     origin: str
     """"from" or "to" before the number, else ""."""
 

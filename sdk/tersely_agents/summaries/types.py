@@ -55,7 +55,7 @@ class SummarySentence:
 
     @property
     def supported(self) -> bool:
-        """Whether a document supports the sentence."""
+        """True if a document supports the sentence."""
         return bool(self.support)
 
 
