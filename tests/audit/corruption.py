@@ -79,7 +79,7 @@ def corrupt(path: Path, r: random.Random) -> None:
 
 
 def check_file(path: Path, written: dict[str, Any], report: Report) -> None:
-    """Raises AssertionError for other content, and lets every error through but StoreError."""
+    """Assert that each session has its old content or raises StoreError. Every other error passes through."""
     refused: set[str] = set()
     for session, (events, transcript, originals) in written.items():
         try:

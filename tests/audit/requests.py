@@ -48,7 +48,7 @@ def count_words(text: str) -> int:
 
 
 def count_oddly(text: str) -> int:
-    """Neither additive nor monotone."""
+    """Return a number of tokens that is neither additive nor monotone."""
     return len(text) // 3 + len(set(text)) % 5
 
 

@@ -26,7 +26,7 @@ from tersely.score import DocumentScores, ScoredInput
 
 @pytest.fixture(scope="module")
 def work(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A work folder with the contexts of three questions of two sets."""
+    """Return a folder with the contexts of three questions of two sets."""
     folder = tmp_path_factory.mktemp("work")
     assert (
         collect.main(["compress", str(folder), "--data", str(data), "--sets", "hotpotqa", "--limit", "3"])

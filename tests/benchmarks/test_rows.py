@@ -46,7 +46,7 @@ def tabulate(lines: Lines, seed: int) -> list[Table]:
 
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The record of a run with rows, and a table of times without."""
+    """Return the record of a run with rows, and with a table of times, which has no rows."""
 
     def measure(options: Options) -> Measured:
         times = Table("Times", (Column("seconds"),), ({"seconds": 0.25},))

@@ -58,7 +58,7 @@ class LocalCluster:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[LocalCluster]:
-    """A cluster, at first with only a head."""
+    """Yield a cluster, at first with only a head."""
     made = LocalCluster()
     os.environ["RAY_ADDRESS"] = made.address
     yield made

@@ -38,7 +38,7 @@ BODY = {"query": QUESTION, "documents": [HARBOUR, {"text": MUSEUM, "title": "Mus
 
 @pytest.fixture(scope="module")
 def client(bundled: Compressor) -> Iterator[httpx2.Client]:
-    """A client of a server with the bundled model."""
+    """Yield a client of a server with the bundled model."""
     with serve_app(build_app(bundled)) as url, httpx2.Client(base_url=url, timeout=60) as client:
         yield client
 

@@ -1,4 +1,5 @@
-"""Whether documents answer: the promise of `abstain`, its receipt, and the distance from the calibration."""
+"""Tests that tell if documents answer: the promise of `abstain`, its receipt, and the distance from the
+calibration."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_a_failing_reranker_is_replaced_by_the_models_relevance(scores: tuple[fl
 
 
 def rank_by_length(texts: Sequence[str]) -> list[tuple[int, float]]:
-    """Indices and scores, the best first, as servers sort them."""
+    """Return indices and scores, the best first, as servers sort them."""
     return sorted(((i, len(t) / 100) for i, t in enumerate(texts)), key=lambda pair: -pair[1])
 
 

@@ -89,7 +89,8 @@ def test_without_any_unit_the_encoder_does_not_run() -> None:
 def test_the_order_of_documents_does_not_change_their_scores(
     order: tuple[int, ...], gate_logit: float
 ) -> None:
-    # As long as they share batches in the same way: int8 activations share their scale with the batch.
+    # The requests must share batches in the same way, because int8 activations share their scale with the
+    # batch.
     selector = recording_selector(gate_logit=gate_logit)[0]
     question = "Who designed the Brackmoor Lighthouse?"
     in_order = selector.score(question, DOCUMENTS)

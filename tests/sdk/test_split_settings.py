@@ -31,7 +31,8 @@ def load_ini(text: str) -> Any:
 
 
 def is_part(left: Any, whole: Any) -> bool:
-    """Whether every value has the same path in the source, and no collection has lost all of its values."""
+    """Return whether every value has the same path in the source, and no collection has lost all of its
+    values."""
     if isinstance(left, dict) and isinstance(whole, dict):
         return bool(left) >= bool(whole) and all(k in whole and is_part(left[k], whole[k]) for k in left)
     if isinstance(left, list) and isinstance(whole, list):

@@ -40,7 +40,7 @@ LOG: list[dict[str, Any]] = [
 
 
 def replay(events: Sequence[Any]) -> list[Transcript]:
-    """The transcript after every event."""
+    """Return the transcript after every event."""
     states = [Transcript()]
     for event in events:
         states.append(states[-1].apply(cast("Event", event), COUNT))
