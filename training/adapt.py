@@ -1,6 +1,6 @@
 """`python -m training.adapt --data MY.jsonl --out MODEL`: fit a model to questions of your own.
 
-Each line of the file is a question as `tersely calibrate` takes it, from 50 of them:
+Each line of the file is a question in the form that `tersely calibrate` reads. At least 50 are needed:
 
     {"query": "...", "documents": ["...", {"title": "...", "text": "..."}], "answers": ["..."]}
 
@@ -9,7 +9,7 @@ sentences that they cover are needed instead.
 
 The networks stay as they are. The command fits the layer that weighs their outputs and the exact matches,
 starting from its present weights, and the threshold and the calibration. It measures every question with a
-layer that was fitted without it. If your questions keep no more of what is needed, the command says so,
+layer that was fitted without it. If your questions keep no more of the needed sentences, the command says so,
 writes nothing, and exits with 3.
 """
 
@@ -56,7 +56,7 @@ FEWEST = 50
 """Questions with a needed sentence. With fewer, no difference could be told from chance."""
 RATES = (0.1, 0.25)
 NOT_BETTER = 3
-"""Exit code if the questions keep no more of what is needed."""
+"""Exit code if the questions keep no more of the needed sentences."""
 
 
 class UnusableDataError(Exception):

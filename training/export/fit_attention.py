@@ -51,7 +51,7 @@ class Example:
     base: Floats
     """(sentences,) logits that the attention adds to."""
     gate: float
-    """Factor of what the attention adds."""
+    """Factor of the attention's output before it is added."""
     labels: NDArray[np.int64]
     """1, 0, or -1 if unknown."""
     weight: float

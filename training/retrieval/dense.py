@@ -1,7 +1,7 @@
 """Vectors of a corpus on disk, and a FAISS index of them.
 
-INDEX/vectors.f16     float16 vectors of the passages, in order; a stopped build continues after them
-INDEX/vectors.faiss   the index, with one byte a dimension; it is mapped, not read
+INDEX/vectors.f16     float16 vectors of the passages, in order, after which a stopped build continues
+INDEX/vectors.faiss   the index, with one byte a dimension, mapped into memory instead of read
 """
 
 from __future__ import annotations

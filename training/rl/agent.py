@@ -35,7 +35,7 @@ _LIMIT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Settings of the questions, and limits of what the agent reads and writes."""
+    """Settings of the questions, and limits of the texts that the agent reads and writes."""
 
     name: str = "hotpotqa"
     """A set of the benchmarks' train split whose questions have documents."""

@@ -156,10 +156,11 @@ def load_questions(
     """Load a part of the questions of all of a recipe's sets, mixed, and their documents.
 
     Args:
-        part: "rl" for those of the run, the last of which are for validation (`count_training`); "sft" for
-        those of the harvest, of which none is for validation.
+        part: "rl" for the questions of the run, with those for validation at the end (`count_training`);
+            "sft" for the questions of the harvest, without questions for validation.
 
-    Raises ValueError if a set gives none, or without a retriever no question has a document with its answer.
+    Raises ValueError if a set gives no question. Without a retriever, it also does if no question has a
+    document with its answer.
     """
     questions: list[Question] = []
     documents: dict[str, Document] = {}
@@ -232,7 +233,7 @@ def make_environment(
 
 
 def name_bank_folder(recipe: Recipe) -> Path:
-    """Return the folder with what a run makes of its bank."""
+    """Return the folder of the files that a run makes from its bank."""
     return Path(f"{recipe.bank}.run")
 
 

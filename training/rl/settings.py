@@ -2,12 +2,12 @@
 
 seed = 1
 [environment]
-name = "registers"       # one of ENVIRONMENTS; the other keys are its settings
+name = "registers"       # one of ENVIRONMENTS, with its settings as the other keys
 context = 56
 [policy]                 # tiny.TinyConfig
 [cold_start]             # ColdStart
 [algorithm]
-name = "supo"            # one of ALGORITHMS; the other keys are its settings
+name = "supo"            # one of ALGORITHMS, with its settings as the other keys
 [updates]                # Updates
 """
 

@@ -58,7 +58,7 @@ class Segment:
 
     @property
     def mask(self) -> tuple[bool, ...]:
-        """Whether the policy wrote each token."""
+        """True for each token that the policy wrote."""
         mask = [False] * len(self.tokens)
         for turn in self.turns:
             mask[turn.start : turn.end] = [True] * (turn.end - turn.start)

@@ -131,7 +131,7 @@ class Feedback:
     """The reward of an action and its parts."""
 
     correct: bool
-    """Whether the reader answers correctly from the kept sentences."""
+    """True if the reader answers correctly from the kept sentences."""
     rate: float
     """tau: tokens kept over tokens given."""
     reward: float

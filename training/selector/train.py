@@ -211,7 +211,7 @@ class Trainer:
         loss.backward()
         if self.accelerator.num_processes > 1:
             for parameter in self.model.parameters():
-                if parameter.grad is not None:  # the unused pooler has none
+                if parameter.grad is not None:  # the unused pooler has no gradient
                     parameter.grad = reduce(parameter.grad, "mean")
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.max_grad_norm)
         self.optimizer.step()

@@ -29,7 +29,7 @@ class Item:
 
     windows: list[Window]
     labels: list[list[int]]
-    """For each document, 1 or 0 for each of its sentences."""
+    """1 or 0 for each sentence of each document."""
     gold: list[int]
     """1 or 0 for each document."""
 

@@ -52,7 +52,7 @@ class DataConfig:
     unanswerable: float = 0.1
     """Share of groups that lose their gold passage, so that no sentence should be kept."""
     untitled: float = 0.15
-    """Share of groups whose titles are removed, because many users' documents have none."""
+    """Share of groups whose titles are removed, because many users' documents have no title."""
     evidence: float = 0.5
     """Share of multi-hop groups in which one supporting sentence is the evidence. Its document is removed;
     the supporting sentences of the others should be kept."""
@@ -102,11 +102,11 @@ class TrainConfig:
     relevance_weight: float = 0.5
     """Weight of the document-relevance loss."""
     distillation: float = 0.0
-    """Weight of the regression to a teacher (`training/selector/distillation.py`), which is made of the
-    weights that a run starts from; without `--start-from` there is none."""
+    """Weight of the regression to a teacher (`training/selector/distillation.py`). The teacher is made of the
+    weights that a run starts from, so it needs `--start-from`."""
     int8: bool = False
-    """Train and validate with the rounding of the exported int8 graph
-    (`training/selector_model/rounding.py`). For BERT encoders only."""
+    """True to train and validate with the rounding of the exported int8 graph
+    (`training/selector_model/rounding.py`). Only BERT encoders can do that."""
     best: Criterion = "support"
     checkpoint_steps: int = 200
 
@@ -122,7 +122,7 @@ class SelectorConfig:
     train: TrainConfig
     head: Head = "pooled"
     vectors: bool = False
-    """Whether the artifact also holds the base model as it was, for vectors of sentences: worth its size if
+    """True to add the unchanged base model to the artifact, for vectors of sentences. It is worth its size if
     the base is a sentence encoder."""
     docs_per_window: int = 1
     query_length: int = 64

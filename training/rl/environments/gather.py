@@ -69,7 +69,7 @@ class Gather:
     without: str = ""
     """Part of the quality that counts as 0: "ratio", "level", "info" or "sem"; all count by default."""
     history: bool = False
-    """Whether there are no summaries: the policy reads all pages and answers in its only turn."""
+    """True to leave out summaries: the policy reads all pages and answers in its only turn."""
 
     vocabulary: ClassVar = WORDS.words
     stop: ClassVar = WORDS.stop
@@ -161,7 +161,7 @@ class GatherEpisode:
 
     @property
     def is_last(self) -> bool:
-        """Whether this is the last page, so that the policy should answer."""
+        """True if this is the last page, so that the policy should answer."""
         return self._read == len(self.task.pages) - 1
 
     def context(self) -> Sequence[int]:

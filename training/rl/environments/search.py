@@ -67,7 +67,8 @@ def match_exactly(question: Question, answer: str) -> float:
 class SearchEnvironment:
     """The environment (`episode.Environment`).
 
-    Raises ValueError if there is no question, or without a retriever a question names a missing document.
+    Raises ValueError without questions. It also does if a question names a missing document, unless there is
+    a retriever.
     """
 
     questions: Sequence[Question]
@@ -75,11 +76,12 @@ class SearchEnvironment:
     chat: Chat
     strategy: StrategyName = "recon"
     read: Reading | None = read_passages
-    """Makes the text that the agent reads after a search; None for ZipRL's tools `search` and `open_page`."""
+    """The function that makes the text that the agent reads after a search; None for ZipRL's tools `search`
+    and `open_page`."""
     k: int = 5
     """Number of documents that a search finds."""
     max_turns: int | None = None
-    """None for the strategy's number."""
+    """Largest number of turns; None for the strategy's number."""
     max_reply: int = 500
     positions: int = 4096
     """Maximum number of tokens of a context with its reply."""

@@ -72,8 +72,8 @@ def _draw_other(place: int, fact: str, draw: random.Random) -> str:
 
 
 def make_long_tasks(settings: Gather, turns: int, seed: int) -> list[GatherTask]:
-    """Make tasks whose facts are on the first 2, 4, and so on to 64 pages, equally often, of which the first
-    `turns` are read; the same for any number of turns."""
+    """Make tasks with facts on the first 2, 4, and so on up to 64 pages, each equally often. The policy reads
+    the first `turns` pages. The tasks are the same for any number of turns."""
     draw = random.Random(f"long {seed}")
     tasks: list[GatherTask] = []
     for index in range(TEST_TASKS):
