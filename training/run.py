@@ -62,7 +62,7 @@ class Clock:
 
 
 class Pace:
-    """Divides the time of a clock among the parts of a stage, by their numbers of rows.
+    """A divider of a clock's time among the parts of a stage, by their numbers of rows.
 
     rows: number of all rows.
     """

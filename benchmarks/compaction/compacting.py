@@ -14,7 +14,7 @@ from tersely_agents.memory import AgentMemory
 from tersely_agents.memory.notes import LEFT_OUT, read_quotes
 
 Compact = Callable[[Sequence[Json], int], str]
-"""Returns the messages as a text of at most so many characters."""
+"""A function that returns the messages as a text of at most so many characters."""
 
 SYSTEM: Json = {"role": "system", "content": "You are a helpful assistant."}
 _NOTES = re.compile(r"<notes>\n.*?\n\n(?P<notes>.*?)\n</notes>", re.DOTALL)

@@ -19,7 +19,8 @@ from tersely.score.encoder import BATCH_TOKENS
 from tersely.score.layout import batches
 
 VOCABULARY = 30_000
-"""Looking up a row costs nothing, so XLM-RoBERTa's 250,000 rows would only fill RAM."""
+"""Number of rows of the embedding table. A lookup costs nothing, so XLM-RoBERTa's 250,000 rows would only
+fill RAM."""
 
 MAX_LENGTH = 512
 

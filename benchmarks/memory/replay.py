@@ -26,7 +26,7 @@ class Account:
     needed: int = 0
     """Facts that the model's answers take from earlier messages."""
     held: int = 0
-    """Needed facts that the context holds."""
+    """Number of needed facts that the context holds."""
     orphans: int = 0
     """Calls without a result and results without a call."""
     seconds: list[float] = field(default_factory=list[float])

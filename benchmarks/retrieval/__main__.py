@@ -44,7 +44,7 @@ TIMES = (Column("system"), Column("p50", "ms", format=".2f"))
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Sequence[str], Sequence[str]], Scores]
-"""Returns scores of shape (questions, documents) for questions and documents."""
+"""A function that returns scores of shape (questions, documents) for questions and documents."""
 
 
 def main(arguments: list[str] | None = None) -> int:

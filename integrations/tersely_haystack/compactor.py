@@ -26,10 +26,10 @@ Content = str | Sequence[TextContent | ImageContent | FileContent]
 
 
 class TerselyCompactor:
-    """Compresses older tool results: `CompactionHook(TerselyCompactor(), context_window=...)`.
+    """A compactor of older tool results: `CompactionHook(TerselyCompactor(), context_window=...)`.
 
-    Keeps the sentences that the preceding user message needs, and only as far as the target requires. Calls
-    and other messages keep their places; errors, images and files stay unchanged.
+    It keeps the sentences that the user message before a result needs, and shortens only as far as the target
+    requires. Calls and other messages keep their places; errors, images and files stay unchanged.
 
     A shortened result says so in its first line, with the id of its original, which is kept in the message's
     meta. Give the agent the tool `open_original` of this package, so that the model can read it.
@@ -166,4 +166,5 @@ open_original = Tool(
     function=_open_original,
     inputs_from_state={"messages": "messages"},
 )
-"""Opens the originals of results that a `TerselyCompactor` has shortened in the same agent's history."""
+"""A tool that opens the originals of results that a `TerselyCompactor` has shortened in the same agent's
+history."""

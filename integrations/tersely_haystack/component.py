@@ -18,7 +18,7 @@ from tersely_ledger import RecordingCompressor, default_path
 
 @component
 class TerselyDocumentCompressor:
-    """Compresses retrieved documents. `budget` and `rate` limit all documents together.
+    """A compressor of retrieved documents. `budget` and `rate` limit all documents together.
 
     The output documents are copies with the id, the score and the meta of their originals. The meta key
     "tersely" holds `relevance` and `spans`: where each piece of the content comes from in the original.

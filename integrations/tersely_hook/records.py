@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 class CountingShortener:
-    """Shortens texts, and remembers those of one call."""
+    """A shortener that remembers the texts of one call."""
 
     def __init__(self, shortener: TextShortener) -> None:
         self._shortener = shortener

@@ -42,7 +42,7 @@ class Agent:
     tools: str
     """Tools whose output the agent lets a hook replace."""
     entry: Callable[[str], Json]
-    """Returns the entry for a command, which the settings hold under the event."""
+    """A function that returns the entry of a command under an event of the settings."""
     start: str
     """Settings of an agent without a settings file."""
     kept: int

@@ -20,7 +20,7 @@ KEEP = 2_000
 
 
 class WordScorer:
-    """Scores prose by BM25. The compressor itself scores records, code and logs by words and errors."""
+    """A scorer of prose by BM25. The compressor itself scores records, code and logs by words and errors."""
 
     threshold = 0.5
     length_price = 0.0
@@ -36,7 +36,8 @@ class WordScorer:
 
 
 class _RecentCounter(ApproximateCounter):
-    """Counts a text once that the hook, its shortener and the compressor all want to have counted."""
+    """A counter that remembers its counts, because the hook, its shortener and the compressor count the same
+    text."""
 
     def __init__(self) -> None:
         self._count = lru_cache(maxsize=4)(super().count)
@@ -56,7 +57,7 @@ class ShorterText(NamedTuple):
 
 
 class TextShortener:
-    """Shortens long texts, and keeps their originals. Safe to share between threads."""
+    """A shortener of long texts that keeps their originals. Threads may share it."""
 
     def __init__(self, originals: Originals) -> None:
         self._originals = originals

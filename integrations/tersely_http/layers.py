@@ -59,7 +59,8 @@ async def wait_until_gone(receive: Receive) -> None:
 
 
 class Recorder:
-    """Logs every request and gives it an id. Endpoints add fields to the log by `scope["tersely"]`.
+    """A layer that logs every request and gives it an id. Endpoints add fields to the log by
+    `scope["tersely"]`.
 
     Args:
         app: the application that answers.
@@ -103,7 +104,7 @@ class Recorder:
 
 
 class Guard:
-    """Refuses requests for another host, without the key, or with too large a body.
+    """A layer that refuses requests for another host, without the key, or with too large a body.
 
     Args:
         app: the application that answers all other requests.

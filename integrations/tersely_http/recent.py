@@ -21,7 +21,7 @@ ENTRY_BYTES = 500
 
 
 class Recent(Generic[Key, Value]):
-    """Keeps values by key. Safe to share between threads.
+    """A store of values by key. Threads may share it.
 
     Args:
         list_texts: returns the texts of a value, each once.

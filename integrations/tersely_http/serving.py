@@ -77,7 +77,7 @@ def listen(host: str, port: int, option: str) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """Ends the process soon after it is told to stop, even if a thread still works."""
+    """A server that ends its process soon after it is told to stop, even if a thread still works."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if not self.should_exit:
@@ -122,7 +122,7 @@ def run_command(
 
 
 class _JsonFormatter(logging.Formatter):
-    """Writes one JSON object per line."""
+    """A formatter that writes one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))

@@ -47,7 +47,7 @@ class CompressorArguments(CompressionArguments, total=False):
 
 
 class TerselyCompressor(BaseDocumentCompressor):
-    """Compresses retrieved documents. `budget` and `rate` limit all documents together.
+    """A compressor of retrieved documents. `budget` and `rate` limit all documents together.
 
     `TerselyCompressor(budget=800)` takes every option of `Compressor.compress`; they are in `options`.
 
@@ -123,7 +123,8 @@ def _shorten(originals: list[Document], result: tersely.Compression) -> list[Doc
 
 
 class TerselyPreparer(BaseDocumentTransformer):
-    """Prepares documents before they are stored, so that a `TerselyCompressor` later takes less time.
+    """A transformer that prepares documents before they are stored, so that a `TerselyCompressor` later takes
+    less time.
 
     The prepared data goes into the metadata under "tersely_prepared", as text about twice as long as the
     document's. Split documents before, not after.
@@ -152,7 +153,8 @@ class TerselyPreparer(BaseDocumentTransformer):
 
 
 class TerselyReranker(BaseCrossEncoder):
-    """Ranks texts by relevance: `CrossEncoderReranker(model=TerselyReranker(), top_n=3)`.
+    """A cross-encoder that ranks texts by relevance: `CrossEncoderReranker(model=TerselyReranker(),
+    top_n=3)`.
 
     Args:
         reranker: any of `tersely.rerank`; None for the relevance that the bundled model computes.

@@ -43,7 +43,7 @@ class TerselyMemoryState(TerselyState):
 
 
 class TerselyMemory(TerselyMiddleware):
-    """Shows the model a context of less than `limit` tokens.
+    """A middleware that shows the model a context of less than `limit` tokens.
 
     When the next step would not fit, the model is asked for notes, and the context starts again from the
     task, the pins and the notes (see `AgentMemory`). The history itself stays whole. Tool results are

@@ -19,9 +19,9 @@ from tersely_ledger.store import HELD_OUT, SHORTENED, Entry
 from tersely_ledger.usage import Usage
 
 LEAST_CONVERSATIONS = 20
-"""With fewer in an arm, the interval holds the true value too rarely. In simulations with log-normal costs
-(sigma 1.2), a 95 % interval held it in 90 % of the cases with 10 conversations in each arm, in 92 % with 20,
-and in 93 % with 60."""
+"""Smallest number of conversations in an arm. With fewer, the interval holds the true value too rarely. In
+simulations with log-normal costs (sigma 1.2), a 95 % interval held it in 90 % of the cases with 10
+conversations in each arm, in 92 % with 20, and in 93 % with 60."""
 SAME = 0.01
 """An interval within this share around 0 shows that there is no difference that matters."""
 _SAMPLES, _CONFIDENCE = 2000, 0.95

@@ -36,7 +36,7 @@ class Reported:
 
 
 class UsageReader:
-    """Reads what an answer reports while its bytes pass.
+    """A reader of the usage that an answer reports, while the answer's bytes pass.
 
     Args:
         content_type: header of the answer. It is read if it is JSON or a stream of events.

@@ -28,9 +28,10 @@ TITLES = {"user": "User", "assistant": "Assistant"}
 
 
 class TerselyMemoryBlock(BaseMemoryBlock[str]):
-    """Brings back earlier messages: `Memory.from_defaults(memory_blocks=[TerselyMemoryBlock()])`.
+    """A memory block that brings back earlier messages:
+    `Memory.from_defaults(memory_blocks=[TerselyMemoryBlock()])`.
 
-    Shows at most `budget` tokens of the messages that have left the chat history: the sentences that the
+    It shows at most `budget` tokens of the messages that have left the chat history: the sentences that the
     newest message needs. Lessons of an experience bank, if there is one, take at most half of the budget.
 
     An `AgentMemory` of `limit` tokens holds the messages of each session; messages that no longer fit are

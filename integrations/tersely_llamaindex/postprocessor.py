@@ -61,7 +61,7 @@ class PostprocessorArguments(CompressionArguments, total=False):
 
 
 class TerselyPostprocessor(BaseNodePostprocessor):
-    """Compresses retrieved nodes. `budget` and `rate` limit all nodes together.
+    """A compressor of retrieved nodes. `budget` and `rate` limit all nodes together.
 
     `TerselyPostprocessor(budget=800)` takes every option of `Compressor.compress`; they are in `options`.
     Without a query, the most informative sentences are kept, which needs a limit. With `order="rerank"` the
@@ -187,7 +187,8 @@ def _hide(node: BaseNode, key: str) -> dict[str, Any]:
 
 
 class TerselyPreparer(TransformComponent):
-    """Prepares nodes before they are stored, so that a `TerselyPostprocessor` later takes less time.
+    """A transformation that prepares nodes before they are stored, so that a `TerselyPostprocessor` later
+    takes less time.
 
     The prepared data goes into the metadata under "tersely_prepared", hidden from models and embeddings, as
     text about twice as long as the node's. Put it after the splitter of a pipeline.

@@ -45,7 +45,7 @@ class Recording:
 
 
 class Bookkeeper:
-    """Opens a record for each request. Raises LedgerError if the ledger cannot be opened."""
+    """A recorder that opens a record for each request. Raises LedgerError if the ledger cannot be opened."""
 
     def __init__(self, settings: LedgerSettings) -> None:
         self._settings = settings

@@ -97,7 +97,7 @@ class Rewritten:
 Reader = Callable[[Any], Iterator[Block]]
 """A function that finds the texts of a parsed request."""
 CanOpen = Callable[[Any], bool]
-"""Returns whether the model can open originals in a parsed request."""
+"""A function that returns whether the model can open originals in a parsed request."""
 
 
 def _opens_nothing(_: Any) -> bool:
@@ -105,7 +105,7 @@ def _opens_nothing(_: Any) -> bool:
 
 
 class Rewriter:
-    """Shortens texts, and decides once for each: as long as the decision is remembered, the same text and
+    """A shortener that decides once for each text. As long as it remembers the decision, the same text and
     query give the same replacement.
 
     Safe to share between threads.
@@ -153,7 +153,7 @@ class Rewriter:
         originals: dict[str, str] = {}
         new: dict[Place, str] = {}
         shifts: dict[Place, int] = {}
-        """By how many characters the end of each string has moved after its changes so far."""
+        """Number of characters by which the end of each string has moved after its changes so far."""
         for block in read(parsed):
             limit = self._limits.get(block.tool)
             # A character has at most four tokens, so short texts need not be counted.

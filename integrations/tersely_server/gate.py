@@ -25,7 +25,7 @@ _NEWEST_WEIGHT = 0.1
 
 
 class Gate:
-    """Runs work on `slots` threads for at most `slots + queue` requests at once.
+    """A gate that runs work on `slots` threads, for at most `slots + queue` requests at once.
 
     Work is told to stop when its client has gone or its time is up; the model stops soon after.
     """

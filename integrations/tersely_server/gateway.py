@@ -60,7 +60,7 @@ class Shortened:
 
 
 class Gateway:
-    """Shortens tool results, and finds their originals again. Safe to share between threads."""
+    """A shortener of tool results that finds their originals again. Threads may share it."""
 
     def __init__(self, compressor: Compressor, ledger: Ledger | None = None, *, shadow: bool = False) -> None:
         self._compressor, self._ledger, self._is_shadow = compressor, ledger, shadow

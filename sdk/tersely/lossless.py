@@ -39,7 +39,7 @@ _LONGEST_BLOCK = 8
 """Largest number of lines that are repeated as one."""
 _SHORTEST_BEGINNING = 8
 _NOTE = 32
-"""About the code points of a note. What it replaces must be longer."""
+"""Approximate number of code points of a note. The text that it replaces must be longer."""
 _MOST_LEVELS = 3
 """Levels of beginnings inside beginnings."""
 

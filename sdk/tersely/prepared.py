@@ -21,8 +21,8 @@ from tersely.types import Document
 from tersely.units import Kind, Link, Unit
 
 FORMAT = 7
-"""Incremented when the meaning of the bytes changes, or when the same text is split differently. Bytes of
-another format are refused."""
+"""Version of the format. It changes when the meaning of the bytes changes, or when the same text is split
+differently. Bytes of another format are refused."""
 
 _MAGIC = b"tsly"
 _DIGEST = 8

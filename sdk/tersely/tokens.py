@@ -120,7 +120,7 @@ def _compute_cost(run: str) -> int:
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Counts the tokens of a text."""
+    """A counter of the tokens of a text."""
 
     def count(self, text: str) -> int:
         """Count the tokens of `text`, without special tokens; 0 for the empty string."""

@@ -31,11 +31,11 @@ class Span:
     start: int
     end: int
     score: float
-    """In [0, 1]; higher means more likely to be needed. 0.0 if nothing was scored. If the model failed, the
-    score is higher for more exact matches, but is not a probability. Without a query, the score says how much
-    the unit adds for its length, relative to the best unit."""
+    """The score of the unit, in [0, 1]. Higher means more likely to be needed. 0.0 if nothing was scored. If
+    the model failed, the score is higher for more exact matches, but is not a probability. Without a query,
+    the score says how much the unit adds for its length, relative to the best unit."""
     reason: str
-    """Why it was kept or dropped; docs/options-and-results.md explains each reason."""
+    """The reason why it was kept or dropped; docs/options-and-results.md explains each reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +117,14 @@ class Compression:
     """The compressed context and its receipt."""
 
     text: str
-    """Ready for a prompt: documents separated by a blank line, each with its title on a separate line."""
+    """The compressed text, ready for a prompt. A blank line separates documents, and each title has its own
+    line."""
     documents: tuple[CompressedDocument, ...]
     kept: tuple[Span, ...]
-    """In the order of `text`. Together with `dropped` it covers every unit of every document exactly once."""
+    """The kept spans, in the order of `text`. Together with `dropped` they cover every unit of every document
+    exactly once."""
     dropped: tuple[Span, ...]
-    """In source order."""
+    """The dropped spans, in source order."""
     tokens_before: int
     """Tokens that `text` would have if nothing were dropped, by the compressor's counter."""
     tokens_after: int
@@ -139,7 +141,7 @@ class Compression:
       the units that the model had read, or by exact matches if it had read nothing.
     """
     reason: str | None
-    """Why the status is not "compressed"; None if it is."""
+    """The reason why the status is not "compressed"; None if it is."""
     model: str
     """Name and checksum of the model, as "name@12345678"; "coverage" without a query."""
     timings: Mapping[str, float] = field(compare=False)
@@ -149,8 +151,8 @@ class Compression:
     answerable: float | None = None
     """Probability that the documents answer the query; None without a query, and if the model cannot say."""
     refused: float | None = None
-    """With `abstain`: the share of questions without an answer that are refused, promised in the same way as
-    `abstain`. It may be lower than `abstain`."""
+    """Promised share of questions without an answer that are refused, with `abstain`. It may be lower than
+    `abstain`."""
     distance: float | None = None
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
     calibrated: bool | None = None

@@ -36,7 +36,7 @@ REASONS = {
     "markup": "it is markup",
     "abstained": "the documents seem not to answer the question",
 }
-"""Why a unit was kept or dropped, for readers."""
+"""The reasons why a unit was kept or dropped, in words for readers."""
 
 STYLE = Path(__file__).with_name("view.css").read_text(encoding="utf-8")
 NOTEBOOK_UNITS = 1000

@@ -60,7 +60,7 @@ class Database:
         self._error, self._remedy = error, remedy
         self._lock = threading.RLock()
         self._write_error: sqlite3.Error | None = None
-        """Why the file is open for reading only."""
+        """The reason why the file is open for reading only; None if it is not."""
         _create_private(path)
         with self._translate_errors():
             self.connection = self._connect(path)

@@ -29,7 +29,7 @@ class Line:
 
 
 Reader = Callable[[Sequence[str], Sequence[str]], list[Line]]
-"""Read the rows of a text; the second argument holds the rows of the text that it was made from."""
+"""A function that reads the rows of a text. The second argument holds the rows of its source."""
 
 SENTENCE_END = re.compile(r"""(?<=[.!?:;])(["'”’)\]*_`]*)\s+|(?<=[。！？])""")
 STRUCTURE = re.compile(

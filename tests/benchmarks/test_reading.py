@@ -137,7 +137,7 @@ def test_leads_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class SecondScorer(HeadScorer):
-    """Wants the second unit of each document alone."""
+    """A scorer that wants only the second unit of each document."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         return [DocumentScores(1.0, [float(at == 1) for at in range(len(d.units))]) for d in documents]

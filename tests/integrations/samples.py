@@ -88,7 +88,7 @@ def all_options(**options: Any) -> dict[str, Any]:
 
 
 class RecordingCompressor(Compressor):
-    """Compresses without options, and records the options that it receives."""
+    """A compressor that ignores the options that it receives, and records them."""
 
     def __init__(self) -> None:
         super().__init__(FakeScorer())

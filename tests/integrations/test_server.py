@@ -93,7 +93,7 @@ def test_without_a_query_a_limit_is_needed(
 
 
 class WaitingScorer(FakeScorer):
-    """Waits before it scores a document that says so."""
+    """A scorer that waits before it scores a document that says so."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()

@@ -54,7 +54,7 @@ class Hub:
         self.announced: dict[str, int] = {}
         """Sizes that the list gives instead of the true ones."""
         self.pause_s = 0.0
-        """Between two parts of a file."""
+        """Seconds between two parts of a file."""
         hub = self
 
         class Handler(http.server.BaseHTTPRequestHandler):

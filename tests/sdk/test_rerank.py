@@ -25,7 +25,7 @@ DOCS = [
 
 
 class FixedReranker:
-    """Gives a list of scores, one per document with text."""
+    """A reranker that gives a list of scores, one per document with text."""
 
     def __init__(self, *scores: float) -> None:
         self.scores = scores

@@ -17,7 +17,7 @@ from tersely.split.sentences import split_units
 
 
 class RandomScorer:
-    """Scores units at random."""
+    """A scorer with random scores."""
 
     threshold = 0.6
     length_price = 0.0

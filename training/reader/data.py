@@ -107,7 +107,7 @@ class MarkedContext:
     question: str
     context: str
     answer: Range | None
-    """In code points of the context; None if the answer is not in it."""
+    """Range of the answer, in code points of the context; None if the answer is not in it."""
 
 
 def draw_context(source: Source, rng: random.Random) -> MarkedContext:

@@ -31,7 +31,8 @@ from training.settings import read_settings
 
 T = TypeVar("T")
 Algorithm = Callable[..., list[Target]]
-"""Maps trajectories to targets; PPO also takes the outputs of its critic and reference (`critic`)."""
+"""A function that makes targets from trajectories. PPO also takes the outputs of its critic and reference
+(`critic`)."""
 
 ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {
     "facts": Facts,
@@ -70,7 +71,7 @@ class Updates:
     """Number of passes over the rollouts of an update."""
     learning_rate: float = 1e-3
     clip: float = 0.2
-    """Clip of the ratio of probabilities (PPO's epsilon)."""
+    """Limit of the ratio of probabilities (PPO's epsilon)."""
     beta: float = 0.0
     """Weight of the KL to the policy of the cold start, in the loss."""
     entropy: float = 0.0
@@ -78,7 +79,7 @@ class Updates:
     critic_learning_rate: float = 1e-3
     """PPO's critic starts from the policy of the cold start."""
     value_clip: float = 0.5
-    """Clip of the change of the critic's values in one update."""
+    """Limit of the change of the critic's values in one update."""
     max_norm: float = 1.0
     """Maximum norm of the gradient."""
     evaluate_every: int = 10

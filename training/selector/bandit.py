@@ -42,13 +42,13 @@ class Phase2Config:
     group: int = 8
     """Actions sampled per question."""
     epsilon: float = 0.2
-    """Clip of the likelihood ratio (eq. 4)."""
+    """Limit of the likelihood ratio (eq. 4)."""
     entropy_weight: float = 0.1
     """lambda (eq. 6)."""
     rollout_size: int = 128
     """Questions between two updates of the sampling policy; fewer at the end of an epoch."""
     updates: int = 4
-    """Passes over a rollout."""
+    """Number of passes over a rollout."""
     batch: int = 8
     """Questions of one optimiser step."""
     target_kl: float = 0.02
@@ -57,7 +57,7 @@ class Phase2Config:
     weight_decay: float = 0.01
     epochs: int = 3
     strategy: Strategy = "hybrid"
-    """Passes of an epoch: "rl", "sl", or both ("hybrid"). Appendix D.8 compares them."""
+    """The passes of an epoch: "rl", "sl", or both ("hybrid"). Appendix D.8 compares them."""
     max_docs: int | None = None
     """Documents that step 1 keeps, best first (section 3). None keeps all, in their order."""
     trained_layers: int | None = None

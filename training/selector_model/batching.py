@@ -35,7 +35,8 @@ class Item:
 
 
 class WindowBuilder:
-    """Builds the windows of groups. Texts are tokenised once; the augmentation is drawn each time."""
+    """A builder of the windows of groups. It tokenises each text once, and draws the augmentation each
+    time."""
 
     def __init__(self, layout: Layout, groups: Sequence[Group], labels: Labels = "support") -> None:
         self.layout = layout

@@ -39,8 +39,8 @@ class DataConfig:
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """Number of times that each question of a set is used in one pass; 1 for a set that is not listed."""
     labels: Labels = "support"
-    """With "string", questions need no labels, and Phase I skips those with the answers "yes", "no" or
-    "noanswer"."""
+    """Source of the labels. With "string", questions need no labels, and Phase I skips those with the answers
+    "yes", "no" or "noanswer"."""
     documents: int | None = None
     """Documents of each question: its own, filled up with its nearest passages. None adds `negatives`
     instead, and leaves multi-hop sets as they are."""
@@ -85,7 +85,7 @@ class DataConfig:
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
     epochs: int
-    """Passes over the training groups."""
+    """Number of passes over the training groups."""
     learning_rate: float
     batch_tokens: int
     """Maximum number of tokens of an optimiser step and process, padding included."""

@@ -45,7 +45,7 @@ from training.summarizer.examples import (
 )
 
 FAILURES = 20
-"""Failed requests in a row after which the teacher counts as down."""
+"""Number of failed requests in a row after which the teacher counts as down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ def hash_prompt(template: Template) -> str:
 
 
 class Reader(Protocol):
-    """Answers prompts, many at once. The same prompt gives the same answer."""
+    """A model that answers prompts, many at once. It gives the same answer to the same prompt."""
 
     name: str
     """Unique to the reader, its weights and its settings; answers are cached under it."""

@@ -61,7 +61,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Scores of one example. None means that it has nothing to keep of that kind."""
+    """Scores of one example; None if it has no answer or no support to keep."""
 
     answer_kept: bool | None
     support_kept: float | None

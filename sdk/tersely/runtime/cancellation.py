@@ -31,7 +31,7 @@ class TimeIsUpError(Exception):
 
 
 class Cancellation:
-    """Tells the threads that work on a request to stop. They raise `WorkCancelledError`.
+    """A flag that tells the threads that work on a request to stop. They raise `WorkCancelledError`.
 
     `outer` is the cancellation of a larger request that contains this one.
     """

@@ -124,7 +124,7 @@ class Matches:
     weights: Floats = field(init=False)
     """(terms,)"""
     presence: Presence = field(init=False)
-    """Presence of the terms in the sentences."""
+    """A matrix of the terms in the sentences."""
     exact: Floats = field(init=False)
     """(sentences, len(EXACT_FEATURES))"""
 

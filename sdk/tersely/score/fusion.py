@@ -34,7 +34,7 @@ logit of the encoder alone, so a sentence is kept if keeping is more likely than
 LEARNED_THRESHOLD = 0.5
 
 MIN_GATE = 0.1
-"""If the gate is open less than this, the second stage hardly matters and is skipped."""
+"""Smallest opening of the gate. Below it, the second stage hardly matters and is skipped."""
 
 
 @dataclass(frozen=True, slots=True)

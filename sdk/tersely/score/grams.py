@@ -40,7 +40,7 @@ GRAM_FEATURES = (
 )
 GRAM_WEIGHTS = (-0.033, 2.617, 1.192, 5.002, 2.09, 5.676)
 GRAM_BIAS = 0.615
-"""Added to the logit of a model's threshold, which then keeps 95 % of the labelled sentences of those
+"""Amount added to the logit of a model's threshold, which then keeps 95 % of the labelled sentences of those
 questions."""
 
 NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
@@ -51,8 +51,8 @@ MOST_LOST = 0.6
 questions lose more; those in other languages with Latin letters lose less, unless they are very short."""
 
 NO_BROKEN, MOST_BROKEN = 0.25, 0.6
-"""Up to the first share of words in pieces, the characters do not count; from the second on, they count most.
-No English held-out question has a higher share than the first."""
+"""Shares of broken words at which the characters begin to count, and at which they count most. No English
+held-out question has a higher share than the first."""
 
 BROKEN_WEIGHT = 0.5
 """Weight of the characters at that share. Chosen on disguised English questions

@@ -26,7 +26,8 @@ from tersely.score.protocol import ScoredInput
 from tersely.tokens import replace_surrogates
 
 LAYOUT_VERSION = 1
-"""Incremented when the same input gives other windows. An artifact of another version is refused."""
+"""Version of the layout. It changes when the same input gives other windows. An artifact of another version
+is refused."""
 
 INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", "doc_positions")
 OUTPUT_NAMES = ("keep_logits", "relevance_logits")
@@ -79,7 +80,8 @@ class Window:
 
     input_ids: Ids
     owners: Ids
-    """Per token: 0 for the query, k >= 1 for the window's k-th sentence, -1 for everything else."""
+    """The owner of each token: 0 for the query, k >= 1 for the window's k-th sentence, -1 for everything
+    else."""
     sentence_positions: Ids = field(default_factory=list[int])
     doc_positions: Ids = field(default_factory=list[int])
     sentences: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -88,7 +90,8 @@ class Window:
 
 
 class Layout:
-    """Builds windows for one tokenizer and one configuration. Stateless after construction, safe to share."""
+    """A builder of windows for one tokenizer and one configuration. Threads may share it, because it has no
+    state."""
 
     def __init__(self, tokenizer: Tokenizer, config: LayoutConfig) -> None:
         tokenizer.no_truncation()

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FEW_PHRASES = 32
-"""Up to so many phrases, looking for one after the other is faster than a `PhraseFinder`."""
+"""Largest number of phrases for which looking for one after the other is faster than a `PhraseFinder`."""
 
 
 class Presence:
@@ -143,7 +143,8 @@ def phrase_share(phrases: Sequence[str], texts: Sequence[str]) -> Floats:
 
 
 class PhraseFinder:
-    """Finds any number of phrases in time linear in the text, by the automaton of Aho and Corasick (1975).
+    """A finder of any number of phrases, in time linear in the text, by the automaton of Aho and Corasick
+    (1975).
 
     A state is the longest end of the text so far that begins a phrase.
     """

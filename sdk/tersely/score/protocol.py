@@ -62,7 +62,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scores, and what the later steps need to know about them."""
+    """The scores of a request, and the facts about them that later steps need."""
 
     scores: Scores
     kept_by: str = "score"
@@ -70,12 +70,13 @@ class Scored:
     threshold: float | None = None
     """Score from which a unit may be kept; None for any score."""
     length_price: float = 0.0
-    """See `Scorer.length_price`."""
+    """The scorer's `length_price`; see `Scorer`."""
     failure: str | None = None
-    """Why the model did not score everything; None if it did."""
+    """The reason why the model did not score everything; None if it did."""
     warnings: tuple[str, ...] = ()
     refusal: str | None = None
-    """Why nothing is kept: the documents do not answer the query. None if the request is not refused."""
+    """The reason why nothing is kept: the documents do not answer the query. None if the request is not
+    refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +118,8 @@ class Scorer(Protocol):
     threshold: float
     """Units that score at least this much are kept when the caller gives no limit."""
     length_price: float
-    """Under a limit, units are taken in the order of score / tokens ** length_price: 0 for scores that only
-    rank, up to 1 for probabilities, which packs the most expected hits into the limit."""
+    """Weight of the length under a limit: units are taken in the order of score / tokens ** length_price. 0
+    is for scores that only rank. 1 is for probabilities, and packs the most expected hits into the limit."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
         """Return scores for each document, in order. Called from several threads at once."""
@@ -153,7 +154,7 @@ class Judge(Protocol):
 
 
 class Reranker(Protocol):
-    """Scores documents for a query. Several threads may call it at once."""
+    """A scorer of documents for a query. Several threads may call it at once."""
 
     def rank(self, query: str, documents: Sequence[Document]) -> Sequence[float]:
         """Return one finite score per document, in order. A higher score means more relevant."""

@@ -64,8 +64,9 @@ MORE_TOKENS = 4_096
 the windows that share the rarest words with the best sentences so far."""
 
 LENGTH_PRICE = 0.5
-"""Under a limit, sentences are taken by score / tokens ** LENGTH_PRICE. 0 is best for single answers, and 1
-for many supporting sentences. 0.5 is a compromise: see "Filling a limit" in training/LOG.md."""
+"""Weight of the length under a limit: sentences are taken by score / tokens ** LENGTH_PRICE. 0 is best for
+single answers, and 1 for many supporting sentences. 0.5 is a compromise: see "Filling a limit" in
+training/LOG.md."""
 
 NEIGHBOUR_SHARE = 0.3
 """Share of the missing score that a sentence gains from its better neighbour: under a limit, it counts as

@@ -51,7 +51,7 @@ class Passage(NamedTuple):
 
 
 class Embedder:
-    """Turns texts and documents, as token ids, into vectors of length 1.
+    """An embedder of texts and documents, given as token ids. Its vectors have length 1.
 
     The graph runs once for each passage. In a batch, a vector would depend on the other passages, because the
     int8 graph scales activations over the whole batch.

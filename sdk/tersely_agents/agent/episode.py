@@ -67,9 +67,9 @@ class EpisodeState:
     explanation: str = ""
     confidence: str = ""
     reason: str | None = None
-    """Why there is no answer, or why the answer is not the model's."""
+    """The reason why there is no answer, or why the answer is not the model's."""
     task: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
-    """Identifies the task in a trace file that holds several."""
+    """Id of the task in a trace file with several tasks."""
     recalled: tuple[str, ...] = ()
     """Ids of the lessons that the model recalled. Once you know whether the answer is right, tell the bank:
     `bank.record_use(state.recalled, success)`."""
@@ -143,9 +143,10 @@ class Setup:
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """Decides what the model sees of earlier turns, and turns its replies into the next state.
+    """The part of an agent that decides what the model sees of earlier turns, and makes the next state from
+    its reply.
 
-    A strategy is frozen: whatever changes is in the state.
+    A strategy is frozen. Only the state changes.
     """
 
     setup: Setup

@@ -64,7 +64,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class SummaryStrategy(Strategy):
-    """Keeps `state.summary` and `state.result`, so that prompts do not grow."""
+    """The strategy "summary". It keeps `state.summary` and `state.result`, so that prompts do not grow."""
 
     def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
         """Return the prompt of the turn; on a second try, with the reply that could not be read."""

@@ -37,7 +37,7 @@ class TurnTrace:
     retried: bool = False
     """True if the model had to be corrected."""
     fallback: str | None = None
-    """Why the turn is not the model's; None if it is."""
+    """The reason why the turn is not the model's; None if it is."""
     error: str | None = None
     """Error of the tool, or why the model gave no turn."""
     task: str = ""

@@ -22,7 +22,7 @@ STRICT_RESETS = 7
 
 @dataclass(frozen=True)
 class TranscriptStrategy(Strategy):
-    """Sends the whole transcript in every request, which never becomes full.
+    """The strategy that sends the whole transcript in every request. The transcript never becomes full.
 
     Every message is in the journal before the next thing happens: a call before its tool runs.
     """
@@ -141,6 +141,6 @@ class TranscriptStrategy(Strategy):
 
 
 class ResetStrategy(TranscriptStrategy):
-    """Summarises and resets the transcript when it would not fit."""
+    """The strategy that summarises and resets the transcript when it would not fit."""
 
     limit_tokens: ClassVar[int] = 8000

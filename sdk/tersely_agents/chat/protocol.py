@@ -56,7 +56,7 @@ class Token:
 
     text: str
     logprob: float
-    """In nats, as the server reports it."""
+    """Log-probability in nats, as the server reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Reply:
     """Empty if the model only calls tools."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish: str = "stop"
-    """Why the reply ended, as the server names it: "stop", "length", "tool_calls", ..."""
+    """The reason why the reply ended, in the server's words: "stop", "length", "tool_calls", ..."""
     usage: Usage | None = None
     """Tokens of the request and the reply; None if the server does not report them."""
     tokens: tuple[Token, ...] = ()
@@ -132,7 +132,7 @@ def remove_thoughts(text: str) -> str:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Replies to messages. Several threads or tasks may call both methods at once."""
+    """A model that replies to messages. Several threads or tasks may call both methods at once."""
 
     name: str
     """The model's name in traces and receipts."""

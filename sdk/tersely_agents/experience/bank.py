@@ -39,7 +39,8 @@ ALPHA, K = 0.5, 5
 MERGE_THRESHOLD = 0.90
 """Similarity above which a new experience replaces the most similar one (equation 9, table 3)."""
 FORGET_AFTER = 3
-"""Uses without a success after which `forget` takes an experience out. The paper leaves the number open."""
+"""Number of uses without a success after which `forget` removes an experience. The paper does not give the
+number."""
 
 
 class ExperienceBank:

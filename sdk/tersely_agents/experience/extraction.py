@@ -55,7 +55,7 @@ class Attempt:
 
     messages: Sequence[Message]
     reward: float
-    """In [0, 1]."""
+    """The reward, in [0, 1]."""
 
     def __post_init__(self) -> None:
         remedy = "Pass a list of messages."

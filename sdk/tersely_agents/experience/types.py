@@ -60,7 +60,7 @@ class Experience:
     uses: int = 0
     """Number of times that its use was recorded."""
     wins: int = 0
-    """Uses after which the task succeeded."""
+    """Number of uses after which the task succeeded."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
 
     def __post_init__(self) -> None:

@@ -46,8 +46,8 @@ _LONGEST = 400
 _LONGEST_NAME = 80
 """Largest number of characters in an identifier that is kept without its statement."""
 _SURE = 1.0
-"""Added to the score of a replacement, unless only a shared concept supports it. If the best score is below
-this, and several pins have it, nothing is replaced."""
+"""Amount added to the score of a replacement, unless only a shared concept supports it. If the best score is
+below this amount, and several pins have it, nothing is replaced."""
 _MOST = 12
 """Largest number of statements that one message may add or replace."""
 _HEADINGS: dict[Kind, str] = {

@@ -58,12 +58,12 @@ _QUESTION_CHARACTERS = 300
 """Length of the start and the end of a long message. Its question is likely to be in one of them."""
 
 Lookup = Callable[[str], str | None]
-"""Finds an original by its id; None if the id is unknown."""
+"""A function that returns an original by its id, or None if the id is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resetter:
-    """Decides on resets within the limits of `settings`. Changes nothing."""
+    """The rules of resets within the limits of `settings`. They change nothing."""
 
     settings: MemorySettings
     count: Count

@@ -18,9 +18,9 @@ class SubTrajectory:
     prompt: tuple[Message, ...]
     response: tuple[Message, ...]
     mask: tuple[bool, ...]
-    """Per message of the response: whether the policy wrote it there, as action or as notes."""
+    """True for each message of the response that the policy wrote there, as action or as notes."""
     steps: tuple[int | None, ...]
-    """Per message of the response: the number of the action that it is or follows; None for notes and their
+    """Number of the action that each message of the response is or follows; None for notes and their
     request."""
 
 

@@ -61,7 +61,7 @@ class ConflictError(StoreError):
 
 
 class EventStore(Protocol):
-    """Keeps the sessions of an `AgentMemory`."""
+    """A store of the sessions of an `AgentMemory`."""
 
     def events(self, session: str) -> list[Json]:
         """Return the events of a session, in order; none for a new one. A store may drop events before the

@@ -30,7 +30,7 @@ WEAK_MODALS = frozenset({"can", "will", "won't"})
 
 _NEGATIONS = "not no never none nobody nothing neither nor without cannot"
 NEGATIONS = frozenset(_NEGATIONS.split())
-"""Besides words that end in n't."""
+"""Negations, besides words that end in n't."""
 
 _QUANTIFIERS = """
     all every each everybody everyone|none no nobody neither|some somebody someone a_few|many|most|few|half

@@ -57,7 +57,8 @@ class Practice:
     max_reply: int
     """Maximum number of tokens of a reply."""
     describe: Callable[[Sequence[Trajectory]], dict[str, Any]]
-    """Returns what the history records about rollouts besides reward, outcomes and cost."""
+    """A function that returns the figures that the history records about rollouts, besides reward, outcomes
+    and cost."""
     stop_texts: Sequence[str] = ()
     """Texts that end a reply, besides the end of the message."""
 

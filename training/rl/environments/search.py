@@ -44,7 +44,8 @@ from training.rl.language.episodes import AgentEpisode, AgentTask
 NOTE = 300
 """Characters of a passage in the expert's notes."""
 _Row = tuple[str, str, Sequence[str], list[tuple[str | None, str, bool | None]]]
-"""Id, question, answers, and of each document title, text and whether it is needed (None if unknown)."""
+"""Id, question and answers. Then for each document its title, its text, and whether it is needed (None if
+unknown)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Question:
     id: str
     text: str
     answers: tuple[str, ...]
-    """Each of them is correct."""
+    """The correct answers. Any one of them is enough."""
     documents: tuple[str, ...]
     """Ids of the documents with the answer, in the order in which they lead to it."""
 
@@ -91,9 +92,9 @@ class SearchEnvironment:
     compressor: Compressor = field(default_factory=Compressor)
     """Counts tokens, and shortens results that are too long."""
     experience: Callable[[], ExperienceBank] | None = None
-    """Returns the lessons that the agent of a new task may recall."""
+    """A function that returns the lessons that the agent of a new task may recall."""
     retriever: Retriever | None = None
-    """Searched instead of the documents."""
+    """The index that the agent searches instead of the documents."""
     score: Callable[[Question, str], float] = match_exactly
     """Reward of an answer, from 0 to 1."""
     reset_tokens: int = 8000

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 PARALLEL = 16
 """Number of groups whose lessons are extracted at once."""
 RUN = "rollouts"
-"""Run that lessons of the policy's own rollouts come from."""
+"""Name of the run of lessons from the policy's own rollouts."""
 
 
 class Evolution:

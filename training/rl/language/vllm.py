@@ -20,7 +20,7 @@ _OPENER = build_opener(ProxyHandler({}))
 
 
 class VllmPolicy:
-    """Samples from `model` on a server that was started with `vllm serve` (`rollout.Policy`).
+    """A policy (`rollout.Policy`) that samples from `model` on a server started with `vllm serve`.
 
     Prompts go as token ids, and token ids come back (`return_token_ids`): nothing is encoded twice.
     `generate` leaves out a context that the server does not answer.

@@ -96,7 +96,8 @@ class Comparison:
     """The predicted difference, as it was measured."""
 
     difference: Estimate
-    """With its 95 % interval, from a bootstrap over seeds that keeps the two arms of a seed together."""
+    """The difference with its 95 % interval, from a bootstrap over seeds that keeps the two arms of a seed
+    together."""
     p: float
     """Probability of a difference at least as large in size if the arms of each seed were exchanged at random
     (sign-flip test, exact for up to 14 seeds). The percentile bootstrap over few seeds is too narrow."""
