@@ -1,7 +1,7 @@
 """Tables of measured numbers: how every benchmark prints, records and reads back its results.
 
-A benchmark makes `Table`s. A `Record`, one JSON file of `baselines/`, adds what is needed to judge them:
-command, hardware, versions, seed and model.
+A benchmark makes `Table`s. A `Record`, one JSON file of `baselines/`, adds the facts that a reader needs to
+judge them: command, hardware, versions, seed and model.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ class Table:
     def to_markdown(self, seed: int, *, titled: bool = True) -> str:
         """Return the printed columns as a Markdown table under its title.
 
-        A single row becomes one line with its title. `titled=False` leaves the title out, except there and
-        with `across`, where the title says how to read the cells.
+        A single row becomes one line with its title. `titled=False` leaves out the title, except that of a
+        single row, or with `across`, because it then says how to read the cells.
         """
         columns = [column for column in self.columns if column.printed]
         rows = [row for row in self.rows if all(row[name] in values for name, values in self.only.items())]
@@ -151,7 +151,7 @@ class Table:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Table:
-        """Return the table that `to_json` wrote. `value` is what `json.loads` makes of it."""
+        """Return the table that `to_json` wrote, from the value that `json.loads` read."""
         columns = tuple(Column(**column) for column in value["columns"])
         rows = tuple(
             {c.name: _decode(cell, c) for c, cell in zip(columns, row, strict=True)} for row in value["rows"]

@@ -215,7 +215,7 @@ def render_table(
     differences: Sequence[Estimate],
     unlabelled: int,
 ) -> str:
-    """Return what is kept before and after at each rate, as text."""
+    """Return the shares kept before and after at each rate, as text."""
     lines = [f"{len(before)} questions; {unlabelled} more have no sentence that holds an answer"]
     lines.append("needed sentences kept    before   after   difference (95 % interval)")
     for rate, difference in zip(RATES, differences, strict=True):

@@ -145,7 +145,7 @@ def make_systems(compressor: Compressor, options: Options) -> dict[str, Start]:
 
 
 def make_line(system: str, example: Example, state: EpisodeState) -> Line:
-    """Return what is counted of a system's episode."""
+    """Return the counts of a system's episode."""
     turns = count_turns(state)
     return {
         "system": system,

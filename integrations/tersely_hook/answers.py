@@ -1,7 +1,7 @@
 """Answer a hook's input.
 
 The replacement keeps the shape of the tool's output, because agents discard any other shape. So texts are
-replaced where they are, and everything else is copied. An output of an unknown shape is left alone.
+replaced in their places, and everything else is copied. An output of an unknown shape stays unchanged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_REQUEST, MAX_ARGUMENT = 2_000, 200
 """Number of characters of the user's message, and of each argument of the tool, that go into the query."""
 MAX_GREP = 20_000
 """Characters of a result of Grep that Claude Code shows. It keeps a longer one in a file, and shows its first
-2,000, which is less than what a hook would leave."""
+2,000, fewer than a hook would leave."""
 _NUMBERS_NOTE = (
     "These line numbers count only the lines above. For the numbers of the file, read it again with offset "
     "and limit; without them Claude Code only replies that the file is unchanged; "

@@ -1,7 +1,7 @@
 """The command of the hook: passes its input to the daemon, and prints the daemon's answer.
 
-Its arguments are the command that starts the daemon. Whatever fails, it prints `{}`, which leaves the tool's
-output as it is, and exits with 0.
+Its arguments are the command that starts the daemon. After any failure it prints `{}`, which leaves the
+tool's output unchanged, and exits with 0.
 """
 
 # The package is not imported, and `socket` only as its C part: both take longer to load than a call may last.

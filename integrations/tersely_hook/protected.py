@@ -30,7 +30,7 @@ _PRINTERS = _SCRIPTED | {
 }  # fmt: skip
 """Programs that print the files, or the original, that they are given."""
 _PREFIXES = {"!", "command", "do", "else", "sudo", "then", "time", "{"}
-"""Words that may stand before a program."""
+"""Words that may come before a program."""
 _SHELLS = {"bash", "dash", "sh", "zsh"}
 _MAX_SPLIT = 5_000
 """Characters of a command whose quotes are read, which takes time."""

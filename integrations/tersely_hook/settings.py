@@ -285,7 +285,7 @@ def _append(text: str, node: _Node, depth: int, value: Any) -> str:
 
 
 def _remove(text: str, agent: Agent) -> str:
-    """Remove the hook's commands, and what is empty without them."""
+    """Remove the hook's commands, and entries that are empty without them."""
     while found := next(_find_commands(text, agent), None):
         root = _parse(text)
         place = _widen(root, found, agent.kept)

@@ -76,7 +76,8 @@ class Originals:
         return len(sizes), sum(sizes)
 
     def _sweep(self, most: int) -> int:
-        """Delete what is too old, and the oldest until `most` bytes are left. Return how many are."""
+        """Delete files that are too old, and then the oldest until at most `most` bytes are left. Return the
+        number of bytes left."""
         kept = 0
         files = sorted(
             ((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(self.path)),

@@ -75,7 +75,7 @@ class UsageReader:
                     self._first, self._last = self._first or bytes(line), bytes(line)
 
     def read(self) -> Reported:
-        """Return what was reported so far, even if the answer has broken off."""
+        """Return the usage reported so far, even if the answer has broken off."""
         reported = Reported()
         if not self._is_stream:
             lines = [bytes(self._rest)]

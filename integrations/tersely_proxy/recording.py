@@ -1,4 +1,5 @@
-"""Record requests in the ledger: what was delivered, and what the provider reports in its answer."""
+"""Record requests in the ledger: the texts delivered, and the usage that the provider reports in its
+answer."""
 
 from __future__ import annotations
 

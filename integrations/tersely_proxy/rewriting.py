@@ -69,7 +69,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A request's body, and what was changed in it."""
+    """A request's body, and its changes."""
 
     body: bytes
     changes: tuple[Change, ...] = ()

@@ -25,7 +25,7 @@ class Event(NamedTuple):
 
 
 async def read_events(parts: AsyncIterator[bytes]) -> AsyncIterator[Event]:
-    """Yield the events of a stream, and what is left at its end."""
+    """Yield the events of a stream, and the rest at its end."""
     rest = b""
     async for part in parts:
         rest += part

@@ -76,7 +76,8 @@ class Compressor:
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """Keep what the query needs or, without a query, what covers as much of the documents as possible.
+        """Keep the parts that the query needs. Without a query, keep parts that together cover as much as
+        possible.
 
         With `budget` or `rate`, the best units fill the limit; with `recall` in addition, only units that
         reach its threshold compete. Without a limit or a `level`, every unit that reaches the threshold is
@@ -86,7 +87,7 @@ class Compressor:
         Args:
             query: the question that the context should answer. If it is None, pass `budget`, `rate` or
                 `level`; no model is used.
-            docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
+            docs: texts, `Document`s, mappings with the key "text", or documents from `prepare`.
             budget: the largest number of tokens of the text. Titles and separators count.
             rate: the same limit, as a share of the input's tokens in (0, 1].
             recall: the share of questions, in (0, 1), whose answer sentence must survive.
@@ -96,8 +97,8 @@ class Compressor:
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: where marks replace left-out text. "structure": between kept units and in units that were
-                cut, but not between sentences of running text. "all": wherever anything is missing.
+            marks: the gaps that get a mark. "structure": gaps between kept units and in units that were cut,
+                but not between sentences of running text. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
                 exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.

@@ -69,9 +69,9 @@ class Citation:
 class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
-    A mark stands between two kept units if anything between them is missing, except between two sentences of
-    prose, and where a cut unit lost pieces; with `marks="all"`, wherever anything is missing. In a list, it
-    counts what was left out.
+    A mark is between two kept units if anything between them is missing, except between two sentences of
+    prose. A unit that was cut has a mark in place of each missing piece. With `marks="all"`, every gap has a
+    mark. In a list, the mark counts the missing entries.
     """
 
     text_start: int

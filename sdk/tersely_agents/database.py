@@ -174,7 +174,7 @@ def _create_private(path: str | Path) -> None:
     beside it (-wal, -shm) the same mode. A file that exists keeps its mode."""
     if str(path) in _IN_RAM:
         return
-    with contextlib.suppress(OSError):  # it exists, or SQLite will tell what is wrong
+    with contextlib.suppress(OSError):  # it exists, or SQLite will report the error
         os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 

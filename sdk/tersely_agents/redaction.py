@@ -63,9 +63,9 @@ _IDS = frozenset({"id", "tool_call_id", "call_id"})
 
 
 def redact(text: str) -> str:
-    """Replace whatever looks like a key, a token or a password with "[redacted: kind]".
+    """Replace everything that looks like a key, a token or a password with "[redacted: kind]".
 
-    Takes time linear in the length of the text. Text that is already redacted stays as it is.
+    The time is linear in the length of the text. Text that is already redacted stays as it is.
     """
     for _ in range(_PASSES):
         redacted = _redact_once(text)

@@ -1,8 +1,8 @@
 """Corrupt session files at random, and read them.
 
 `python -m tests.audit.corruption --count 60` writes a store with several sessions for each file and
-overwrites random bytes. Whatever is read then is what was written, or a StoreError. The doctor reports every
-damaged session; what it saves opens, and holds only events and originals that were written.
+overwrites random bytes. Every read then gives the written content or a StoreError. The doctor reports every
+damaged session. The sessions that it saves open, and have only events and originals that were written.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def pem(begin: str, lines: int, width: int = 64) -> Callable[[random.Random], st
     return make
 
 
-# Lines that hold a password; {} is where it stands.
+# Lines that hold a password in the place of {}.
 LINES = {
     "HTTP basic credentials": (
         "<basic>",

@@ -70,7 +70,7 @@ def _check_members(source: Members, compressed: Members) -> int:
 
 
 def check_pieces(source: str, compressed: str) -> int:
-    """Assert that a text is pieces of another, in order, with a mark wherever two are not neighbours."""
+    """Assert that a text is pieces of another, in order, with a mark between two that are not neighbours."""
     pieces = [piece.strip() for piece in MARK.split(compressed)[::2]]
     rest = source.strip()
     assert rest.startswith(pieces[0]), "the start is missing, and no mark says so"

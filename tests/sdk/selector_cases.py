@@ -58,7 +58,7 @@ DOCUMENTS = [
 
 
 def make_long_input(count: int, needle: int) -> list[ScoredInput]:
-    """`count` documents that say nothing, but for the one at `needle`, which ends with NEEDLE."""
+    """`count` documents that say nothing, except the one at `needle`, which ends with NEEDLE."""
     texts = [_FILLER.format(number) for number in range(count)]
     texts[needle] = f"{texts[needle]} {NEEDLE}"
     return [make_input(f"Minutes {number}", text) for number, text in enumerate(texts)]

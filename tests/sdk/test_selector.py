@@ -147,7 +147,7 @@ def test_what_was_not_read_has_a_lower_logit_than_anything_read() -> None:
 
 
 def test_many_short_documents_are_all_read() -> None:
-    """The tokens that are read have a limit, whatever the number of their windows."""
+    """The tokens that are read have a limit, for any number of windows."""
     documents = [make_input(None, f"Room {number} is empty.") for number in range(200)]
     documents[150] = make_input(None, "Marie Curie discovered polonium.")
     selector, session = recording_selector(gate_logit=GATE_CLOSED)

@@ -1,4 +1,4 @@
-"""YAML, TOML and INI go on parsing, with the values that they had, whatever is left out."""
+"""YAML, TOML and INI still parse, with the values that they had, after any part is left out."""
 
 from __future__ import annotations
 

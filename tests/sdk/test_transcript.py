@@ -36,7 +36,7 @@ LOG: list[dict[str, Any]] = [
     {"kind": "pin", "key": "plan", "text": None},
     {"kind": "outcome", "outcome": "finished"},
 ]
-"""Events as they stand in session files."""
+"""Events as session files have them."""
 
 
 def replay(events: Sequence[Any]) -> list[Transcript]:

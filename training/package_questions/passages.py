@@ -34,7 +34,7 @@ class TextPassage:
         return self.start + len(self.text)
 
     def find_spans(self, ranges: Sequence[Range]) -> list[Range]:
-        """Return the parts of these ranges of the text that lie in the passage, relative to it."""
+        """Return the parts of these ranges of the text that are in the passage, relative to its start."""
         spans: list[Range] = []
         for a, b in ranges:
             start, end = max(a - self.start, 0), min(b - self.start, len(self.text))

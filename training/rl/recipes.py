@@ -99,7 +99,7 @@ class Recipe:
     judge: str = ""
     """Model that accepts answers; "" for exact match."""
     bank: str = ""
-    """Experience bank that the run starts from; published editions lie beside it in BANK.run."""
+    """Experience bank that the run starts from. Published editions are next to it in BANK.run."""
     extractor: str = ""
     """Frozen model that extracts lessons from rollouts; "" leaves the bank as it is."""
 

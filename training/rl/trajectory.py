@@ -33,7 +33,7 @@ class Turn:
 class Segment:
     """One prompt and its continuation. `tokens` and `logprobs` have the same length.
 
-    Raises ValueError if lengths differ, or turns overlap or lie outside the tokens.
+    Raises ValueError if lengths differ, or if turns overlap or are outside of the tokens.
     """
 
     tokens: tuple[int, ...]

@@ -185,7 +185,7 @@ def name_question(source: str, number: str) -> str:
 
 def belongs_to_readers(source: str, number: str) -> bool:
     """Return whether a question may train readers. Half of the questions of the multi-hop sets may. The
-    others are for policies: a reader that has memorised a question rewards whatever is kept for it."""
+    others are for policies: a reader that has memorised a question rewards any text that is kept for it."""
     labelled = source in MULTI_HOP and source not in CHAINS
     return labelled and hashlib.sha256(number.encode()).digest()[0] % 2 == 0
 

@@ -158,7 +158,7 @@ def _find_candidates(
             if in_series:
                 # The heads may cost more than the part itself, so the price includes some of their cost.
                 price += _HEADS * sum(split.units[need].cost for need in heads)
-                cost += MARK_TOKENS * cost_of_a_token  # a mark is likely beside it
+                cost += MARK_TOKENS * cost_of_a_token  # a mark is likely next to it
             candidates.append(
                 Candidate(
                     position,

@@ -24,8 +24,8 @@ normalisation takes twice as long as its kernels for the two (training/LOG.md)."
 class EncoderSession:
     """A loaded graph. Any number of threads may run it at once. It survives pickling and a fork.
 
-    All of a process that have the same file and number of threads share what is loaded, which takes about as
-    much RAM as the file has bytes. It is freed with the last of them.
+    All sessions of a process with the same file and number of threads share one loaded graph. It takes about
+    as much RAM as the file has bytes, and is freed with the last session.
 
     Args:
         path: an `.onnx` file.

@@ -4,8 +4,8 @@ A sentence of an honest text rarely contains nearly every word of a question; of
 questions none had a document with two sentences that do. If they are half of a document, only its best
 sentence competes with other documents (training/LOG.md).
 
-In a log or a table every row may contain what is asked for, and the rest of the row is the answer. So parts
-of structure are echoes of each other only if, without the question's words, they say the same.
+In a log or a table every row may contain the words of the question, and the rest of the row is the answer. So
+parts of structure are echoes of each other only if, without the question's words, they say the same.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class Selector:
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """Return one DocumentScores per document, in order. A document without units has relevance 0.
 
-        If the time is up, only what was read counts. Raises TimeIsUpError if nothing was read.
+        If the time is up, only the sentences that were read count. Raises TimeIsUpError if nothing was read.
         """
         return self.judge(query, documents)[0]
 

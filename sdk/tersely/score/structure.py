@@ -2,7 +2,7 @@
 
 The model helps little with a record: a record contains the requested names and numbers, or it does not. So a
 part's score depends mostly on how many of the question's words it contains. Rare words count most. A word in
-a part's heads, not in the part itself, counts half. Rare errors score higher, and so do the events beside
+a part's heads, not in the part itself, counts half. Rare errors score higher, and so do the events next to
 them. The model reads only the best parts.
 """
 
@@ -123,7 +123,7 @@ class Structure:
 
 
 def rate_failures(split: Split) -> Floats:
-    """Return how much each unit looks like a rare error or is beside one, in [0, 1], shape (units,)."""
+    """Return how much each unit looks like a rare error or is next to one, in [0, 1], shape (units,)."""
     parts = find_parts(split)
     out = np.zeros(len(split.units))
     if parts:
@@ -232,7 +232,7 @@ def rate_severity(texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
 
 
 def _follow_time(scores: Floats, parts: Sequence[Unit]) -> Floats:
-    """Lower the scores of events that repeat others, and raise those beside an event with a high score."""
+    """Lower the scores of events that repeat others, and raise those next to an event with a high score."""
     flows = [part.series is not None and part.series.flows for part in parts]
     if not any(flows):
         return scores

@@ -59,7 +59,7 @@ class Agent:
         result_tokens: a longer tool result is compressed for the question; the model may open the original.
             If you pass a memory, its `compress_over` applies instead.
         compressor: compresses and counts tokens; None for the bundled model.
-        strict: for training. Every turn is what the model wrote: nothing corrects it, answers for it, or
+        strict: for training. Every turn has the model's own words: nothing corrects them, answers for it, or
             shortens what it wrote. A reply that is not an action, and a tool that breaks, end the episode.
         constrained: whether a grammar forces the model to write valid turns, and to answer in the last turn,
             for the strategy "summary" and models of llama.cpp.

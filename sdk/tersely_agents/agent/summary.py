@@ -42,7 +42,7 @@ _BLOCK = 100
 
 
 class MalformedError(ValueError):
-    """A reply without the form that was asked for. The message tells the model what is wrong."""
+    """A reply that does not have the requested form. The message tells the model its error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ def _call_rule(tool: Tool) -> str:
 
 
 def _correct(text: str, error: MalformedError) -> tuple[Message, ...]:
-    """Return the reply that cannot be read, and a message that says what is wrong."""
+    """Return the reply that cannot be read, and a message about its error."""
     complaint = f"That cannot be read: {error}. Answer again with all four parts."
     return {"role": "assistant", "content": text}, {"role": "user", "content": complaint}
 

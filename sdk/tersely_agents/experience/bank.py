@@ -208,7 +208,7 @@ class ExperienceBank:
         return list(records.values())
 
     def damaged(self) -> dict[str, str]:
-        """Return the ids of experiences with a damaged row, and what is wrong. They are not recalled."""
+        """Return the ids of experiences with a damaged row, and the damage. They are not recalled."""
         with self._lock:
             self._refresh()
             return dict(self._damaged)

@@ -76,7 +76,7 @@ def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]
     """Condense an attempt to {"plan", "steps", "takeaways"} (equation 7).
 
     The model is asked for steps with "intent", "tool", "query_strategy", "url_selection_strategy",
-    "extraction_focus", "observation" and "key_information_extracted"; whatever keys it gives stay.
+    "extraction_focus", "observation" and "key_information_extracted". Other keys stay too.
 
     If an attempt is longer than `LOG_TOKENS`, the bundled model selects the sentences that the problem needs,
     and the chat model reads those.
@@ -110,7 +110,7 @@ def extract(
 
     Args:
         model: compares the attempts and writes the experiences.
-        problem: what was attempted.
+        problem: the problem that was attempted.
         attempts: at least one.
         expected: the right answer, which the model sees next to failed attempts.
         run: name of the run, for the origin of the experiences.

@@ -105,7 +105,7 @@ def read_experiences(database: Database) -> list[Experience]:
 
 
 def read_record(database: Database, key: str) -> Record | None:
-    """Return the entry with this id, whatever its status; None if no entry has it, or it is damaged."""
+    """Return the entry with this id, with any status; None if no entry has it, or it is damaged."""
     statement = f"SELECT {ENTRY}, gone, replaced_by, changed FROM experiences WHERE id = ?"
     for *entry, gone, replaced_by, changed in database.rows(statement, (key,)):
         with contextlib.suppress(DamagedError):
@@ -132,7 +132,7 @@ def read_revoked_runs(database: Database) -> set[str]:
 
 
 def read_index(database: Database, dimension: int) -> tuple[Index, dict[str, str]]:
-    """Return the index of the entries that can be recalled, and what is wrong with damaged ones, by id."""
+    """Return the index of the entries that can be recalled, and the problems of damaged entries, by id."""
     keys: list[str] = []
     vectors: list[Vectors] = []
     damaged: dict[str, str] = {}

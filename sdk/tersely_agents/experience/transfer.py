@@ -75,7 +75,7 @@ def check_bank(path: str | Path) -> BankCheck:
 
 
 def save_experiences(experiences: Sequence[Experience], path: str | Path) -> int:
-    """Write what is left, without secrets, for `ExperienceBank.import_jsonl`. Returns the number.
+    """Write the saved experiences, without secrets, for `ExperienceBank.import_jsonl`. Return their number.
 
     Raises InvalidInputError if the file exists.
     """

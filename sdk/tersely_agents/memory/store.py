@@ -210,7 +210,7 @@ class MemoryStore:
         return events, originals
 
     def _read(self, session: str, what: str, place: object, text: object, checksum: object) -> Any:
-        """Return the JSON value in a row. Raises StoreError if it is not what was written."""
+        """Return the JSON value in a row. Raises StoreError if the row is not as it was written."""
         if checksum != row_checksum(session, place, text):
             raise self._damage(session, what)
         try:

@@ -195,8 +195,8 @@ class Transcript:
             raise InvalidInputError(f"The tool calls {self.unanswered} have no result yet. {remedy}")
 
     def trajectory(self) -> Iterator[SubTrajectory]:
-        """Yield what was sent and written, from reset to reset. A step that is held back belongs to it once
-        the transcript has ended: then it was the last."""
+        """Yield the messages that were sent and written, from reset to reset. A step that is held back is
+        included only after the end of the transcript, because it was then the last step."""
         for segment in self.closed:
             yield segment.sub_trajectory()
         is_last = bool(self.held) and self.ending is not None

@@ -27,7 +27,7 @@ from tersely_agents.summaries.claim_words import (
 _TOKEN = re.compile(r"\d+(?:[.,:/–-]\d+)*|(?<!\d['’])[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰$€£¥°/,;:()–—]")
 _VOWELS = re.compile("[aeiouy]")
 _COMPARED = 3
-"""Number of content words after "than" that may be what is compared."""
+"""Number of content words after "than" in which the compared word may be."""
 _SAYS_SOMETHING = frozenset({"can", "may", "no", "not", "out", "two", "up"})
 """Short stopwords that change a claim."""
 _STOPWORDS = (STOPWORDS | SHORT_STOPWORDS) - OPPOSITES.keys() - _SAYS_SOMETHING

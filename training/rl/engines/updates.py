@@ -50,7 +50,7 @@ class Updates:
 
 @dataclass(frozen=True, slots=True)
 class Practice:
-    """Tasks that a policy practises on, and what is recorded about it."""
+    """Tasks that a policy practises on, and the functions that record its figures."""
 
     make_task: Callable[[str], Task]
     """The task of a key. Training keys are "0", "1" and so on, evaluation keys "evaluation 0" and so on."""

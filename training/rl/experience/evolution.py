@@ -32,7 +32,7 @@ RUN = "rollouts"
 class Evolution:
     """The bank of a run, as a learner besides the policy (`episode.Learner`).
 
-    `learn` takes lessons from all groups, whatever their rewards, and consolidates them as equation 9 is
+    `learn` takes lessons from all groups, with any rewards, and consolidates them as equation 9 is
     printed: a new lesson replaces the most similar one above the threshold, whether or not it comes from a
     success. Then it forgets lessons whose every use failed. `publish` makes the bank an edition.
 
