@@ -1,4 +1,4 @@
-"""Record calls of the hook in the ledger, and what the session has cost so far, by its transcript."""
+"""Record calls of the hook in the ledger, and the tokens of the session so far, by its transcript."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ def make_record(
 
 
 def read_spent(path: str) -> tuple[Usage, str | None]:
-    """Return what the messages in a transcript of Claude Code have used, and their newest model."""
+    """Return the tokens that the messages in a transcript of Claude Code have used, and their newest
+    model."""
     used: dict[str, Usage] = {}
     model: str | None = None
     for line in read_backwards(path, None):

@@ -285,7 +285,7 @@ def add_usage(first: Any, second: Any) -> Any:
 
 
 def _drop_last_thoughts(items: Sequence[Json]) -> list[Json]:
-    """Leave out thoughts at the end: what they belong to is not shown."""
+    """Leave out thoughts at the end, because the call that they belong to is not shown."""
     left = list(items)
     while left and is_thought(left[-1]):
         left.pop()

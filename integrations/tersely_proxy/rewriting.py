@@ -23,7 +23,7 @@ from tersely_proxy.json_strings import Place, replace_strings
 
 _REFERENCE = re.compile(r"; id of the original: [0-9a-f]{12}(?=\])")
 MAX_RECEIPTS = 1000
-"""The oldest is forgotten first."""
+"""Largest number of receipts. The oldest is forgotten first."""
 
 
 class CompressionFailedError(TerselyError):
@@ -108,7 +108,7 @@ class Rewriter:
     """A shortener that decides once for each text. As long as it remembers the decision, the same text and
     query give the same replacement.
 
-    Safe to share between threads.
+    Threads may share it.
     """
 
     def __init__(
@@ -131,8 +131,8 @@ class Rewriter:
     def leave(self, body: bytes, read: Reader, can_open: CanOpen = _opens_nothing) -> Rewritten:
         """Return the body, in which only texts with a remembered decision are shortened.
 
-        All others stay whole, and this is remembered. It is for a request whose texts could not be shortened
-        in time: later turns must not change what was sent.
+        All other texts stay whole, and this decision is remembered too. Use it for a request whose texts
+        could not be shortened in time, because later turns must not change texts that were sent.
         """
         return self._apply(body, read, can_open, lambda block, *_: Decision(block.text, block.text, 0, 0))
 

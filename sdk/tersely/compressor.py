@@ -36,7 +36,7 @@ _STEPS = ("tersely.split.documents", "tersely.score.scoring", "tersely.pack.choo
 
 
 class Compressor:
-    """Reusable compressor that keeps the sentences a query needs. Safe to share between threads.
+    """A reusable compressor that keeps the sentences that a query needs. Threads may share it.
 
     Args:
         model: None for the bundled model, the folder of an exported one, a hub name "owner/name", or a
@@ -45,8 +45,7 @@ class Compressor:
             model's own relevance.
         token_counter: counts tokens for limits and receipts: a `TokenCounter`, a function from text to
             int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
-            machine. None for the built-in estimate. A counter of your own must be safe to call
-            from several threads at once.
+            machine. None for the built-in estimate. Several threads may call a counter of your own at once.
         threads: the largest number of threads for one call; None for every core this process may use.
 
     Raises:

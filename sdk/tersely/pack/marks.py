@@ -152,7 +152,7 @@ def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *
     """Return the mark in front of the first kept unit of a document; "" for none.
 
     A mark is needed if the unit is a piece of a unit that was cut, and the pieces before it are missing.
-    `everywhere`: whether a mark is added if anything at all is missing before the unit.
+    `everywhere`: whether a mark is also added if anything else is missing before the unit.
     """
     whole = first
     while whole > document.start and _is_one(units[whole - 1], units[whole]):

@@ -57,12 +57,12 @@ class Rendered(NamedTuple):
 
 
 class Renderer:
-    """Renderer of the selections of one request. It renders the same selection of a document only once.
+    """A renderer of the selections of one request. It renders the same selection of a document only once.
 
     Args:
         count: returns the tokens of a text.
         sequence: the documents that may be in the text, in the order of the text.
-        marks_everywhere: whether a mark is added wherever something is missing.
+        marks_everywhere: whether every gap gets a mark.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ class ServerReranker:
     """
 
     _kind: ClassVar[str]
-    """Name of the address in error messages."""
+    """Words of error messages before the address."""
 
     def __init__(
         self,

@@ -19,11 +19,11 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _GRACE = 0.1
-"""Share of the time that is reserved for finishing a step, before the caller stops waiting."""
+"""Share of the time that is reserved to finish a step, before the caller stops waiting."""
 
 
 class WorkCancelledError(BaseException):
-    """The request was cancelled. Not an `Exception`, because no failure of a model causes it."""
+    """The request was cancelled. This is not an `Exception`, because no failure of a model causes it."""
 
 
 class TimeIsUpError(Exception):
@@ -139,7 +139,7 @@ async def run_cancellable(
     work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Result:
     """Run `work` on a worker thread. If the task is cancelled, so is the work."""
-    import asyncio  # would take half of the time of `import tersely`; callers that await have imported it
+    import asyncio  # half of the time of `import tersely`; callers that await have imported it
 
     with cancellable() as cancellation:
         try:

@@ -49,7 +49,7 @@ def download_file(name: str) -> Path:
 
 
 def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
-    """Return the path of the file `needed` of a model, with the files of these patterns beside it.
+    """Return the path of the file `needed` of a model, with the files of these patterns next to it.
 
     asked: the name that the user gave.
     """

@@ -17,8 +17,8 @@ from tersely.runtime.locks import ProcessLock
 from tersely.runtime.workers import allowed_threads
 
 _SLOW_FUSIONS = ["SkipLayerNormFusion"]
-"""Rewritings of the graph that onnxruntime is not to make. On a CPU its kernel for a sum with a layer
-normalisation takes twice as long as its kernels for the two (training/LOG.md)."""
+"""Rewritings of the graph that onnxruntime must not make. On a CPU, its kernel for a sum with a layer
+normalisation takes twice as long as its kernels for both steps (training/LOG.md)."""
 
 
 class EncoderSession:

@@ -1,4 +1,4 @@
-"""Score units without a question: by how much of the documents' topics each covers, counting nothing twice.
+"""Score units without a question: by the part of the documents' topics that each adds to the others.
 
 A word is worth more if more units contain it; names and numbers are worth double. A unit adds the worth of
 its words, and each unit that covers a word lowers the worth of that word. The unit that adds most for its
@@ -64,13 +64,13 @@ class _Words:
 
     ids: dict[str, int] = field(default_factory=dict[str, int])
     count: int = 0
-    """Number of words with a number."""
+    """Number of words so far, and the number of the next one."""
     units: Counter[int] = field(default_factory=Counter[int])
-    """Number of units that contain each one."""
+    """Number of units that contain each word."""
     inside: Counter[int] = field(default_factory=Counter[int])
-    """Number of times that each one follows another word of its unit."""
+    """Number of times that each word follows another word of its unit."""
     capital: Counter[int] = field(default_factory=Counter[int])
-    """The same with a capital letter."""
+    """Number of times that each word does so with a capital letter."""
 
     def add(self, unit: UnitText) -> Integers:
         """Return the words of a unit, each once, ascending."""

@@ -31,19 +31,20 @@ ECHO = 0.9
 
 FEWEST_ECHOES = 3
 FEWEST_TERMS = 5
-"""Every sentence of a document may well contain all terms of a shorter question."""
+"""Smallest number of terms of a question that a document can echo. Every sentence may well contain all terms
+of a shorter question."""
 
 FEWEST_NAMED = 3
-"""Parts of structure are held back only if the question has at least this many words, without "who", "the"
-and the like."""
+"""Smallest number of words of a question for which parts of structure are held back, without "who", "the" and
+the like."""
 
 HELD_BACK = 0.01
-"""Share of a score that remains when it is held back."""
+"""Share of a score that remains when its unit is held back."""
 
 _COVERAGE = EXACT_FEATURES.index("coverage")
 
 _COUNTER = 0.9
-"""A column of numbers only counts or tells the time if it ascends at this share of its steps or more."""
+"""Smallest share of ascending steps in a column of numbers that only counts rows or tells the time."""
 _NUMBER = re.compile(r"\d+(?:[.,:/t-]\d+)*")
 _DIGITS = re.compile(r"\d+")
 
@@ -63,7 +64,8 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
 def find_held_back_by_words(
     query: str, texts: Sequence[str], logits: Floats, documents: Sequence[ScoredInput]
 ) -> NDArray[np.bool_]:
-    """Return the same for a question in a script that the vocabulary does not know. Its words weigh the same.
+    """Return the same as `find_held_back`, for a question in a script that the vocabulary does not know. All
+    its words weigh the same.
 
     `texts` are the sentences of all documents.
     """

@@ -30,7 +30,7 @@ from tersely.score.matching import Floats, TermIndex, unique_ids
 from tersely.score.sieve import best_values
 
 PATH_WINDOWS = 4
-"""Windows that are read again, after all starts together."""
+"""Largest number of windows that are read again, over all starts."""
 
 PATH_FEATURES = (
     "path",

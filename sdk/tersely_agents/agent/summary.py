@@ -38,7 +38,7 @@ _OTHER_CHARACTERS = _THOUGHT_CHARACTERS + _ARGUMENT_CHARACTERS
 _TOKEN_CHARACTERS = 3
 """Low estimate of the characters in a token."""
 _BLOCK = 100
-"""Characters that a grammar counts at once; llama.cpp refuses to count to 2,000."""
+"""Largest number of characters that a rule of a grammar counts; llama.cpp refuses to count to 2,000."""
 
 
 class MalformedError(ValueError):

@@ -1,4 +1,5 @@
-"""Statements of users that later messages must respect. Rules find them; a changed one replaces the old one.
+"""Statements of users that later messages must respect. Rules find them. A changed statement replaces the old
+one.
 
 "The deadline is April 28."          -> pinned
 "The deadline is now May 3."         -> pinned in place of the statement above
@@ -265,7 +266,7 @@ def _overlap(one: Pin, other: Pin) -> float:
 
 
 def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
-    """Return how sure it is that a statement replaces another; 0 if it does not."""
+    """Return a score for a statement that replaces another one; 0 if it does not replace it."""
     shared = new.topic & old.topic
     words = {word for word in shared if word[0] != "="}
     concepts = shared - words
@@ -304,7 +305,7 @@ def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = (
 
 
 def _find_replaced_words(text: str) -> set[str]:
-    """Return stems of the names beside a word such as "forget"."""
+    """Return stems of the names next to a word such as "forget"."""
     words: set[str] = set()
     for start, end in split_clauses(text):
         match = REPLACED.search(text, start, end)

@@ -15,7 +15,7 @@ from tersely_agents.memory.segments import Notes, Segment, Step, SubTrajectory
 from tersely_agents.memory.store import original_id
 
 Count = Callable[[str], int]
-"""Counts the tokens of a text."""
+"""A function that counts the tokens of a text."""
 Ending = Literal["finished", "overlong"]
 """Ways in which a transcript ends: with its task done, or with more resets or steps than it may have."""
 
@@ -93,12 +93,12 @@ KINDS = frozenset({"first", "message", "pin", "outcome", "reset"})
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The messages so far, and which of them the context holds.
+    """The messages so far, and the part of them that the context holds.
 
     Many members: the memory, a reset and training each read some of them.
 
-    `Transcript()` is empty; the event "first" must come first. The same events give equal transcripts. Only
-    `apply` leads to another one.
+    `Transcript()` is empty, and its first event must be "first". The same events give equal transcripts. Only
+    `apply` makes another one.
     """
 
     first: tuple[Json, ...] = ()
@@ -108,13 +108,14 @@ class Transcript:
     segment: Segment = field(default_factory=Segment)
     """The segment that the context shows."""
     held: tuple[Json, ...] = ()
-    """The step that is held back for a reset, because it would fill the context, and what followed it."""
+    """The step that is held back for a reset, because it would fill the context, and the messages after
+    it."""
     open_step: tuple[Json, ...] = ()
     """An assistant message with unanswered calls, and the results that have come."""
     pins: Mapping[str, str] = field(default_factory=dict[str, str])
     """Pinned texts by key."""
     board: PinBoard = field(default_factory=PinBoard)
-    """Statements of the user: typed pins that hold, and those that were replaced."""
+    """Statements of the user: the current pins, by kind, and those that were replaced."""
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that were shortened, by id, unless a store keeps them."""
     references: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -124,9 +125,9 @@ class Transcript:
     tokens: int = 0
     """Size of the context, with the open step and without the step that is held back."""
     steps: int = 0
-    """Assistant messages so far, including those before the last reset."""
+    """Number of assistant messages so far, including those before the last reset."""
     events: int = 0
-    """Events so far: the place of the next one in the store."""
+    """Number of events so far, which is the place of the next one in the store."""
     ending: Ending | None = None
 
     @property
@@ -136,7 +137,7 @@ class Transcript:
 
     @property
     def resets(self) -> int:
-        """Resets so far."""
+        """Number of resets so far."""
         return len(self.closed)
 
     @property
