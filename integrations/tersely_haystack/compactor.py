@@ -21,7 +21,7 @@ from tersely_agents.memory.shortening import Shortener
 from tersely_haystack.component import check_model_name
 
 SMALLEST_LIMIT = 50
-"""No tool result is shortened below this number of tokens."""
+"""Smallest number of tokens to which a tool result is shortened."""
 Content = str | Sequence[TextContent | ImageContent | FileContent]
 
 
@@ -37,8 +37,8 @@ class TerselyCompactor:
     Args:
         model: None for the bundled model, a folder, or a hub name.
         keep: number of newest tool results that stay whole.
-        over: the largest number of tokens of a result at first; halved down to 50 until the history is small
-            enough. None shortens only the results of `tools`.
+        over: the largest number of tokens of a result at first. It is halved until the history is small
+            enough, but not below 50. None shortens only the results of `tools`.
         tools: limits in tokens by tool name; None leaves the results of that tool unchanged.
 
     Raises:

@@ -21,7 +21,7 @@ from tersely_hook.store import Originals, originals_folder
 from tersely_ledger.store import SHORTENED
 
 IDLE_S = 900.0
-"""Time without a call after which the process ends."""
+"""Seconds without a call after which the process ends."""
 _READ_S = 5.0
 
 

@@ -87,7 +87,7 @@ REJECTED = {
     "codex": "Codex rejects a replaced output, and one that a hook blocks loses its exit code",
     "gemini": "Gemini CLI ignores a replaced output, and reports one that a hook blocks as an error",
 }
-"""Agents whose hooks cannot shorten anything, and why."""
+"""Agents whose hooks cannot shorten anything, and the reasons."""
 
 
 PERMISSION = f"Bash({COMMAND}:*)"
@@ -190,7 +190,7 @@ def _read(path: Path, event: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace the file in one step. A link to it stays one, and its permissions too."""
+    """Replace the file in one step. A link to it and its permissions stay."""
     json.loads(text)
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -60,7 +60,7 @@ class Originals:
         return None if content is None else content.decode("utf-8", "surrogatepass")
 
     def _is_kept(self, key: str, size: int) -> bool:
-        """Return whether an original is there, and renew its age. To replace a file would take 7 ms."""
+        """Return whether an original is there, and renew its age. Replacing the file would take 7 ms."""
         path = self.path / key
         try:
             is_whole = path.stat().st_size == size

@@ -52,10 +52,10 @@ class TerselyCompressor(BaseDocumentCompressor):
     `TerselyCompressor(budget=800)` takes every option of `Compressor.compress`; they are in `options`.
 
     The output documents are new, with the id and the metadata of their originals. The metadata key "tersely"
-    holds `relevance` and `spans`: where each piece of the text comes from in the original
-    (`page_content[at:at + end - start] == original.page_content[start:end]`). Documents that the query does
-    not need are left out. If the model fails, the documents come back unchanged, or under a limit, exact
-    matches choose the sentences. Both are logged.
+    holds `relevance` and `spans`, the place of each piece of the text in the original (`page_content[at:at +
+    end - start] == original.page_content[start:end]`). Documents that the query does not need are left out.
+    If the model fails, the documents come back unchanged, or under a limit, exact matches choose the
+    sentences. Both are logged.
 
     Documents that a `TerselyPreparer` has prepared take less time; the output does not hold that data.
     Callbacks get the receipt, without texts, as the custom event "tersely.compression".
@@ -126,8 +126,8 @@ class TerselyPreparer(BaseDocumentTransformer):
     """A transformer that prepares documents before they are stored, so that a `TerselyCompressor` later takes
     less time.
 
-    The prepared data goes into the metadata under "tersely_prepared", as text about twice as long as the
-    document's. Split documents before, not after.
+    The prepared data goes into the metadata under "tersely_prepared", as text that is about twice as long as
+    the document's. Split documents before you prepare them.
 
     Args:
         compressor: one with the model of the `TerselyCompressor`; None for the bundled model.

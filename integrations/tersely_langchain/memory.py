@@ -30,7 +30,7 @@ logger = logging.getLogger("tersely")
 NO_TASK = {"role": "user", "content": "[the conversation so far]"}
 """First message of the memory if the history begins with a message of the assistant."""
 CALL_CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
-"""LangChain marks its own calls that write summaries like this."""
+"""Mark of LangChain's own calls that write summaries."""
 
 
 class TerselyMemoryState(TerselyState):
@@ -128,7 +128,7 @@ class TerselyMemory(TerselyMiddleware):
         return {"tersely_memory": log.save(), **originals}
 
     def _replace_messages(self, request: ModelRequest[Any], chat: LangChainChat | None) -> ModelRequest[Any]:
-        # The request's messages, not the state's: other middleware may have changed them.
+        # Take the request's messages instead of the state's, because other middleware may have changed them.
         log = _open_log(request.messages, request.state, request.runtime)
         memory = self._read_history(log, chat)
         unchanged: dict[str, list[AnyMessage]] = {}

@@ -23,7 +23,7 @@ class Usage(NamedTuple):
 
     @property
     def prompt(self) -> int:
-        """All tokens of the prompt."""
+        """Number of all tokens of the prompt."""
         return self.input + self.cache_read + self.cache_write
 
 

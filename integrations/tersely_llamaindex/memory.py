@@ -22,7 +22,7 @@ from tersely_agents.memory.shortening import Shortener
 TASK_SHARE = 0.4
 """Largest share of the limit for the first message, which stays through every reset."""
 DEFAULT_SESSION = "default"
-"""Session of messages that name none."""
+"""Session of messages that name no session."""
 SEPARATOR = "\n\n"
 TITLES = {"user": "User", "assistant": "Assistant"}
 
@@ -92,7 +92,8 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
                 memory.prepare(None)  # takes in the step, so that it is found
 
     def _recall(self, session: str, query: str, budget: int) -> str:
-        """Return what the query needs of a session and of the lessons, in at most `budget` tokens."""
+        """Return the parts of a session and of the lessons that the query needs, in at most `budget`
+        tokens."""
         with self._lock:
             memory = self._find_memory(session)
             messages = [] if memory is None else memory.transcript.conversation
@@ -120,7 +121,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
         return self._memories.get(session)
 
     def _open_memory(self, session: str, first: Sequence[Mapping[str, Any]] | None) -> AgentMemory:
-        """Open a session: a new one with the messages `first`, or for None the one in the store."""
+        """Open a session: a new one with the messages `first`, or the one in the store if `first` is None."""
         memory = AgentMemory(
             first, limit=self.limit, compressor=self.compressor, store=self.store, session=session
         )

@@ -68,12 +68,11 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     nodes are sorted by relevance, which becomes their score.
 
     The output nodes are copies with the same ids and relationships. The metadata key "tersely", hidden from
-    models and embeddings, holds `relevance` and `spans`: where each piece of the text comes from in the
-    original. `start_char_idx` and `end_char_idx` reach from the first piece to the last. Nodes that the query
-    does not need are left out. Nodes without text stay, and so do nodes that also hold an image, a sound or a
-    video, with the text that is needed. If the model fails, the nodes come back unchanged, or under a limit,
-    exact matches choose the sentences. Both are logged. A `TerselyCompressionEvent` with the receipt is
-    dispatched.
+    models and embeddings, holds `relevance` and `spans`, the place of each piece of the text in the original.
+    `start_char_idx` and `end_char_idx` reach from the first piece to the last. Nodes that the query does not
+    need are left out. Nodes without text stay, and so do nodes that also hold an image, a sound or a video,
+    with the text that is needed. If the model fails, the nodes come back unchanged, or under a limit, exact
+    matches choose the sentences. Both are logged. A `TerselyCompressionEvent` with the receipt is dispatched.
 
     Nodes that a `TerselyPreparer` has prepared take less time; the output does not hold that data.
 

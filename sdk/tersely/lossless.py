@@ -1,4 +1,5 @@
-"""Say the same in fewer tokens, and restore it: `condense` and `expand`. Pure functions, without a model.
+"""Say the same in fewer tokens, and restore it: `condense` and `expand`. Both are pure functions, and use no
+model.
 
 JSON loses its white space. Objects with nearly the same keys become a table: the keys are written once, and
 each object is a line of values. In any other text, lines that are repeated get a note with their number, and
@@ -45,7 +46,7 @@ _MOST_LEVELS = 3
 
 
 class _Literal(str):
-    """A number as it is written, so that none loses a digit."""
+    """A number as it is written, so that it loses no digit."""
 
 
 class _Object(list[tuple[str, Any]]):
@@ -58,7 +59,7 @@ _DECODER = json.JSONDecoder(
 
 
 def condense(text: str) -> str:
-    """Return the same in fewer tokens if that is possible; otherwise the text.
+    """Return the text in fewer tokens if that is possible, otherwise unchanged.
 
     `expand` restores an equal value for JSON and JSON lines, and the same characters for any other text.
     """
@@ -73,7 +74,7 @@ def condense(text: str) -> str:
 
 
 def expand(text: str) -> str:
-    """Return what `condense` was given; a text that was not condensed is returned as it is.
+    """Return the text that `condense` was given. A text that was not condensed comes back unchanged.
 
     Raises:
         InvalidInputError: the text was condensed, and changed after that.
@@ -177,7 +178,7 @@ def _write_cell(value: Any) -> str:
 
 
 class _Reader:
-    """Reader of JSON with tables. It returns JSON without them."""
+    """A reader of JSON with tables. It returns JSON without tables."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _TOKEN.findall(text)

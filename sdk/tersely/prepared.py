@@ -45,7 +45,7 @@ class Preparation:
     ids: tuple[tuple[int, ...], ...]
     """Token ids of each unit."""
     vectors: bytes = field(default=b"", repr=False)
-    """A vector of each unit, one after the other, as the model packs them; empty if it makes none."""
+    """Vectors of the units, one after the other, as the model packs them; empty if it makes no vectors."""
 
     def locate(self, units: Sequence[Unit]) -> list[int | None]:
         """Return the index in `self.units` of each given unit; None if no unit there has the same range."""

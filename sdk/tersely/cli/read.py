@@ -33,12 +33,12 @@ class Request:
     line: int
     """Number of the line, from 1."""
     id: Any = None
-    """Any JSON value, which the result repeats."""
+    """Id of the request, as any JSON value. The result repeats it."""
     query: str | None = None
     """The question; None without one."""
     documents: tuple[Document, ...] = ()
     answers: Any = None
-    """Unchecked; only a calibration uses them."""
+    """The right answers, unchecked. Only a calibration uses them."""
     error: InvalidInputError | None = None
     """The reason why the line cannot be used; None if it can."""
 

@@ -151,7 +151,7 @@ class _Case:
     """Score and characters of every unit."""
     answered: Judgement
     unanswered: Judgement
-    """The same without the documents that hold an answer."""
+    """Score and characters of every unit, without the documents that hold an answer."""
 
 
 def _measure(compressor: Compressor, request: Request, answers: Sequence[str]) -> _Case:

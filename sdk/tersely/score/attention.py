@@ -57,7 +57,7 @@ class SentenceAttention:
     """The arrays that `shape_weights` lists."""
 
     def __call__(self, features: Floats, relations: Array) -> Floats:
-        """Return what to add to the logits, shape (sentences,).
+        """Return the amounts to add to the logits, shape (sentences,).
 
         Args:
             features: (sentences, features)

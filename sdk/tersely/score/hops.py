@@ -199,7 +199,8 @@ class SecondStage:
         return np.hstack([self.features, paths[self.chosen]])
 
     def attend(self, attention: SentenceAttention, hops: Sequence[Hop]) -> Floats:
-        """Return what to add to the logits, shape (sentences,); 0 for a sentence that does not take part."""
+        """Return the amounts to add to the logits, shape (sentences,); 0 for a sentence that does not take
+        part."""
         added = np.zeros(len(self.first_logits))
         added[self.chosen] = attention(self.inputs(hops), self.relations)
         return added

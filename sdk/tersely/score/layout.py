@@ -33,7 +33,7 @@ INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", 
 OUTPUT_NAMES = ("keep_logits", "relevance_logits")
 
 TEXTS_AT_ONCE = 1024
-"""Texts that the tokenizer gets at a time. What it returns takes 20 times the RAM of the ids."""
+"""Number of texts that the tokenizer gets at a time. Its output takes 20 times the RAM of the ids."""
 
 Ids = list[int]
 
@@ -50,7 +50,8 @@ class LayoutConfig:
     max_length: int
     """Longest window, special tokens included."""
     docs_per_window: int = 1
-    """1 keeps windows short, which is fast on a CPU. A long-context encoder reads many documents together."""
+    """Number of documents in a window. 1 keeps windows short, which is fast on a CPU. A long-context encoder
+    reads many documents together."""
     query_length: int = 64
     title_length: int = 24
     evidence_length: int = 64
@@ -60,7 +61,7 @@ class LayoutConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, int]) -> LayoutConfig:
-        """Read what `to_dict` made. Raises TypeError or ValueError for anything else."""
+        """Read an object from the values of `to_dict`. Raises TypeError or ValueError for anything else."""
         if any(type(value) is not int or value < 0 for value in values.values()):
             raise ValueError("the layout holds values that are not whole numbers of 0 or more")
         return cls(**values)

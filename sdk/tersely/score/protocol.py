@@ -54,9 +54,9 @@ class Scores:
     relevance: Floats
     """(documents,) probability that each document holds something worth keeping."""
     read: Bools
-    """(units,) whether the model has read each unit."""
+    """(units,) true for each unit that the model has read."""
     held_back: Bools
-    """(units,) whether the score was lowered because the document echoes the question."""
+    """(units,) true for each unit with a lowered score, because its document echoes the question."""
     judgement: Judgement | None = None
 
 
@@ -68,7 +68,7 @@ class Scored:
     kept_by: str = "score"
     """Reason of the units that these scores keep."""
     threshold: float | None = None
-    """Score from which a unit may be kept; None for any score."""
+    """Lowest score of a unit that may be kept; None for any score."""
     length_price: float = 0.0
     """The scorer's `length_price`; see `Scorer`."""
     failure: str | None = None
@@ -122,7 +122,7 @@ class Scorer(Protocol):
     is for scores that only rank. 1 is for probabilities, and packs the most expected hits into the limit."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
-        """Return scores for each document, in order. Called from several threads at once."""
+        """Return scores for each document, in order. Several threads may call it at once."""
         ...
 
 
@@ -134,7 +134,7 @@ class Preparer(Protocol):
     """Name of the model, with a checksum of all that preparations depend on."""
 
     def prepare(self, documents: Sequence[ScoredInput]) -> Sequence[Preparation]:
-        """Return a preparation of each document, in order. Called from several threads at once."""
+        """Return a preparation of each document, in order. Several threads may call it at once."""
         ...
 
 
@@ -149,7 +149,7 @@ class Judge(Protocol):
     def judge(
         self, query: str, documents: Sequence[ScoredInput]
     ) -> tuple[Sequence[DocumentScores], Judgement | None]:
-        """Return what `score` returns, and the judgement. Called from several threads at once."""
+        """Return the scores, as `score` does, and the judgement. Several threads may call it at once."""
         ...
 
 

@@ -77,7 +77,7 @@ training/LOG.md. An open gate lowers this share, because hops need the room."""
 
 @dataclass(eq=False)
 class Selector:
-    """A loaded artifact of kind "selector". Stateless between calls, so safe to share between threads."""
+    """A loaded artifact of kind "selector". Threads may share it, because it has no state between calls."""
 
     length_price = LENGTH_PRICE
 

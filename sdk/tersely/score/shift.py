@@ -51,7 +51,7 @@ INSIDE = 0.94
 """Share of the calibration's requests that lie inside the bound."""
 
 UNSEEN = 2.0
-"""A token counts as unseen if its inverse document frequency is this close to the highest."""
+"""Largest difference of an unseen token's inverse document frequency from the highest one."""
 
 
 def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
@@ -114,7 +114,8 @@ class Reference:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reference:
-        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
+        """Read an object from the values of `to_dict`. Raises KeyError, TypeError or ValueError for anything
+        else."""
         size = len(SHIFT_FEATURES)
         centres = np.array(values["centres"], dtype=np.float64).reshape(-1, size)
         whitening = np.array(values["whitening"], dtype=np.float64).reshape(size, size)

@@ -28,8 +28,8 @@ READ = 40_000
 """Largest number of code points of structure that the model reads in all documents together: about 10,000
 tokens."""
 READ_BESIDE = 1_000
-"""A smaller limit, for questions whose answer the exact matches have probably found: some parts score
-_CERTAIN or more without the model, and together these parts have at most this many code points."""
+"""A smaller limit, for questions whose answer exact matches have probably found. That is so if some parts
+score _CERTAIN or more without the model, and these parts together have at most this many code points."""
 _CERTAIN = 0.9
 """Lowest score of a part that, together with its heads, contains all words of the question."""
 
@@ -87,7 +87,7 @@ class Structure:
     Attributes:
         positions: (parts,) position among all units of each part that is a member.
         matches: (parts,) how well each part matches, in [0, 1].
-        is_read: (units,) whether the model should read each unit.
+        is_read: (units,) true for each unit that the model should read.
     """
 
     def __init__(self, query: str, split: Split) -> None:
