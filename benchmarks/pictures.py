@@ -26,7 +26,7 @@ COLOURS = {
 }
 """Systems that are drawn, in the order of the legend."""
 WIDTH = 5.5
-"""Inches. The letters of a wider picture are too small on a phone."""
+"""Width in inches. The letters of a wider picture are too small on a phone."""
 LOST = 0.05
 
 

@@ -53,7 +53,7 @@ from training.selector_model.questions import LabelledDocument, find_evidence, r
 from training.selector_model.scores import GroupScores, count_support
 
 FEWEST = 50
-"""Questions with a needed sentence. With fewer, no difference could be told from chance."""
+"""Number of questions with a needed sentence. With fewer, no difference could be told from chance."""
 RATES = (0.1, 0.25)
 NOT_BETTER = 3
 """Exit code if the questions keep no more of the needed sentences."""

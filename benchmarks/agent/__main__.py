@@ -40,7 +40,7 @@ MAX_TURNS = 6
 FREE_TASKS = 20
 """Tasks without the grammar: enough to see whether the model keeps the form by itself."""
 _CONTEXT = 8192
-"""Tokens that the base model reads at most."""
+"""Number of tokens that the base model reads at most."""
 COLUMNS = (
     Column("system"),
     Column("tasks"),

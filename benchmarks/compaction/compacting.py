@@ -21,7 +21,7 @@ _NOTES = re.compile(r"<notes>\n.*?\n\n(?P<notes>.*?)\n</notes>", re.DOTALL)
 _FOUND = "The user said:\n"
 _HEADING = re.compile(r"(?P<kind>\w+)s:")
 _LEAST_ROOM = 200
-"""Characters below which no memory holds anything."""
+"""Number of characters below which no memory holds anything."""
 
 
 def make_ways() -> Mapping[str, Compact]:

@@ -42,7 +42,7 @@ QUESTIONS = ("hotpotqa", "qed_nq_10")
 TIMEOUT_S = 3600.0
 """Time limit of a reply: a busy machine must not change the texts."""
 _CONTEXT = 4096
-"""Tokens that the answering model reads at most."""
+"""Number of tokens that the answering model reads at most."""
 COLUMNS = (
     Column("set"),
     Column("questions"),

@@ -49,7 +49,7 @@ NEEDS = ("version", "peak memory", "installed without weights", "load", "failed 
 
 Tasks = Mapping[str, Sequence[Example]]
 Key = tuple[str, str, float]
-"""System, task and budget."""
+"""Key of an output: system, task and budget."""
 Outputs = dict[Key, list[Output]]
 Needs = dict[str, str | float | None]
 """Cells of a system in the table of systems."""

@@ -83,7 +83,7 @@ class Context:
     text: str
     tokens: int
     before: int
-    """Tokens of all documents."""
+    """Number of tokens of all documents."""
     kept: tuple[KeptSpan, ...] | None = None
     """The kept parts as (document, start, end); None for a text that is not located in its documents."""
 

@@ -19,7 +19,7 @@ MEAN = "mean of the sets"
 TITLES = {TOOLS: "Real tool results", MEETINGS: "Meetings of 5k to 11k words"}
 """Sets that are not passages, so that the mean leaves them out."""
 FEWEST = 10
-"""Questions of a row."""
+"""Number of questions of a row."""
 READ = (
     Column("reader"),
     Column("set"),

@@ -82,11 +82,11 @@ class Summary:
     system: str
     sentences: int
     supported: int
-    """Sentences that the check of `tersely_agents.summaries` finds a source for."""
+    """Number of sentences that the check of `tersely_agents.summaries` finds a source for."""
     unknown: int
-    """Sentences with a name or a number that no document contains."""
+    """Number of sentences with a name or a number that no document contains."""
     contradicting: int
-    """Sentences that contradict their source by the rule of `contradiction.py`."""
+    """Number of sentences that contradict their source by the rule of `contradiction.py`."""
     tokens: int
     seconds: float
     """Time to choose what the model reads, and to write."""

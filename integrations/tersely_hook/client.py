@@ -12,8 +12,8 @@ import sys
 import time
 
 SWITCH = "TERSELY_HOOK"
-"""Environment variable with one of three values: "off"; "shadow", to only record what would be shortened; or
-"holdout=0.1", to shorten nothing in this share of the sessions."""
+"""Environment variable. "off" switches the hook off. "shadow" only records what would be shortened.
+"holdout=0.1" shortens nothing in this share of the sessions."""
 MAX_BYTES = 8_000_000
 """Largest number of bytes of an input. A larger input stays unchanged."""
 TIMEOUT_S = 2.0

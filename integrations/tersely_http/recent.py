@@ -36,7 +36,7 @@ class Recent(Generic[Key, Value]):
         self._kept: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
         """Time of the last use and value, the oldest use first."""
         self.size = 0
-        """Bytes of all values."""
+        """Number of bytes of all values."""
 
     def __len__(self) -> int:
         return len(self._kept)

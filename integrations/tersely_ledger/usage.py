@@ -16,7 +16,7 @@ class Usage(NamedTuple):
     """Tokens of a request by their price."""
 
     input: int
-    """Tokens of the prompt that were neither read from a cache nor written to one."""
+    """Number of tokens of the prompt that were neither read from a cache nor written to one."""
     cache_read: int
     cache_write: int
     output: int

@@ -33,7 +33,7 @@ class Gate:
     def __init__(self, slots: int, queue: int, timeout_s: float) -> None:
         self.slots, self._queue, self._timeout_s = slots, queue, timeout_s
         self.admitted = 0
-        """Requests that are worked on or wait."""
+        """Number of requests that are worked on or wait."""
         self._average_s = 0.5
 
     @asynccontextmanager

@@ -52,7 +52,7 @@ class Shortened:
 
     messages: list[Message]
     tokens_before: int
-    """Tokens of all texts."""
+    """Number of tokens of all texts."""
     tokens_after: int
     results: list[dict[str, Any]]
     """Message of each shortened text, hash of its original, `best_fits` and `answerable`."""

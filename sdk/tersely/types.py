@@ -126,7 +126,7 @@ class Compression:
     dropped: tuple[Span, ...]
     """The dropped spans, in source order."""
     tokens_before: int
-    """Tokens that `text` would have if nothing were dropped, by the compressor's counter."""
+    """Number of tokens that `text` would have if nothing were dropped, by the compressor's counter."""
     tokens_after: int
     status: Status
     """Outcome of the request.

@@ -58,7 +58,8 @@ _PASSES = 8
 """Largest number of passes over a text. A second one finds a secret right after another; more are rare."""
 _LONGEST_PASSWORD = 100
 _LONG = 256
-"""Characters. A longer value that is not a secret is not searched for others, so time stays linear."""
+"""Number of characters. A longer value that is not a secret is not searched for others, so time stays
+linear."""
 _IDS = frozenset({"id", "tool_call_id", "call_id"})
 
 

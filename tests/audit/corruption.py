@@ -36,7 +36,7 @@ class Report:
     saved: int = 0
     """Sessions that the doctor saved from files with a damaged one."""
     events: int = 0
-    """Events in these files that the doctor read."""
+    """Number of events in these files that the doctor read."""
     failures: list[str] = field(default_factory=list[str])
 
 

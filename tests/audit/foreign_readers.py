@@ -40,7 +40,7 @@ STRUCTURE = re.compile(
 
 
 NARROWEST = 30
-"""Characters of the longest row of a running text that is wrapped."""
+"""Number of characters of the longest row of a running text that is wrapped."""
 
 
 def indent_of(row: str) -> int:

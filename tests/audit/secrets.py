@@ -54,7 +54,7 @@ class Sample:
     """The secrets that must not be left."""
     text: str
     size: int
-    """Characters of `text` that redaction may take away."""
+    """Number of characters of `text` that redaction may take away."""
 
     def is_caught(self, redacted: str) -> bool:
         """Return whether no eight characters in a row of the secret are left."""

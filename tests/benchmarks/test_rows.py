@@ -14,7 +14,7 @@ from benchmarks.rows import Line, Lines, find_rows, read_lines
 from benchmarks.table import Column, Table
 
 LONGEST = 100
-"""Characters of a string, at most: ids and names, but no sentence of a document."""
+"""Number of characters of a string, at most: ids and names, but no sentence of a document."""
 LINES: list[Line] = [{"id": "a", "kept": 1}, {"id": "b", "kept": 0}]
 
 

@@ -19,7 +19,7 @@ os.environ |= {
 }
 
 STORE = 150 * 2**20
-"""Bytes of the object store of a node."""
+"""Number of bytes of the object store of a node."""
 ATTEMPTS = 5
 """A busy machine may start a node more slowly than Ray waits for it."""
 

@@ -25,7 +25,7 @@ FINISH = (
     "<parameter=explanation>[docid: house.md]</parameter></function>"
 )
 FEWEST = 19
-"""Questions from which a recall of 0.95 can be calibrated."""
+"""Number of questions from which a recall of 0.95 can be calibrated."""
 LESSON = """EXPERIENCE 1:
 TITLE: Compare two sources
 DESCRIPTION: When a question asks for a year.

@@ -31,7 +31,7 @@ WEIGHT_DECAY = 0.05
 DROPOUT = 0.1
 BATCH = 16
 WARMUP = 20
-"""Steps over which the learning rate rises."""
+"""Number of steps over which the learning rate rises."""
 PART_SENTENCES = 1024
 """Maximum number of sentences, padding included, in one backward pass."""
 

@@ -12,7 +12,7 @@ PASSAGE = 1500
 """Maximum number of characters of a passage."""
 
 SMALL = 300
-"""A heading does not end a passage with fewer characters."""
+"""Smallest number of characters of a passage that a heading ends."""
 
 _BLOCK = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
 """Lines without a blank line between them."""

@@ -22,7 +22,7 @@ from training.selector_model.questions import LabelledDocument, Question, read_q
 
 SOURCES: tuple[str, ...] = ("squad_train44", "squadshifts_wiki", "qed_nq", "hotpotqa", "twowiki")
 NEGATIVES = 3
-"""Hard negatives for each gold passage."""
+"""Number of hard negatives for each gold passage."""
 
 WHOLE, WITHOUT = 0.35, 0.15
 """Shares of examples with only the gold passage, and with only a negative; the rest is compressed."""

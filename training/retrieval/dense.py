@@ -21,13 +21,13 @@ from training.run import show_progress
 
 Kind = Literal["ivf", "hnsw"]
 CHUNK = 4096
-"""Passages that are encoded between two writes."""
+"""Number of passages that are encoded between two writes."""
 SAMPLE = 40
-"""Vectors that train each cell of an IVF index."""
+"""Number of vectors that train each cell of an IVF index."""
 PROBES = 64
-"""Cells that a search reads."""
+"""Number of cells that a search reads."""
 _LINKS = 32
-"""Links of a node of an HNSW index."""
+"""Number of links of a node of an HNSW index."""
 
 
 def encode_corpus(store: Store, encoder: Encoder, folder: Path) -> NDArray[np.float16]:

@@ -30,7 +30,7 @@ from training.run import Entry, Run, run_command
 from training.settings import read_settings
 
 _LIMIT = 100_000
-"""More questions than any set has."""
+"""A number of questions that is larger than any set."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class Learner(Protocol):
     """A learner besides the policy, such as an experience bank. An environment may be one."""
 
     edition: int
-    """Number of publications; the trajectories' `bank_version`."""
+    """Number of publications, which trajectories have as their `bank_version`."""
 
     def learn(self, trajectories: Sequence[Trajectory]) -> None:
         """Read the rollouts of an update, before the policy learns from them."""
@@ -83,7 +83,7 @@ class Environment(Protocol):
     def demonstrate(
         self, episode: Episode, random: random.Random, *, flawed: bool = False
     ) -> Iterator[Sequence[int]]:
-        """Return the replies of a scripted expert, each must be stepped before the next one is requested.
-        They earn the reward 1. With `flawed`, the expert makes the mistakes in the environment's settings, so
-        that a policy that imitates it still has something to learn."""
+        """Return the replies of a scripted expert, which earn the reward 1. Take each step before you request
+        the next reply. With `flawed`, the expert makes the mistakes in the environment's settings, so that a
+        policy that imitates it still has something to learn."""
         ...

@@ -34,8 +34,8 @@ from training.rl.trajectory import Trajectory
 VALIDATION = 100
 """Maximum number of questions to validate with; at most a tenth of all."""
 _BYTES = 16
-"""Bytes of a parameter in training: weights, gradients, and Adam's moments and master weights (2 + 2 +
-12)."""
+"""Number of bytes of a parameter in training: weights, gradients, and Adam's moments and master weights (2 +
+2 + 12)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Recipe:
     """Number of further questions of each set, for the rollouts of `training.rl.harvest`; 0 for those to
     train on. A set that has too few is shared in proportion."""
     validation_temperature: float = 0.0
-    """0 takes the most likely tokens."""
+    """Temperature of the validation. 0 takes the most likely tokens."""
     w: float = 0.2
     """Weight of the quality with "hrr" (ZipRL, equation 4)."""
     reset_tokens: int = 8000
@@ -91,7 +91,7 @@ class Recipe:
     resets: int = 7
     """SUPO's S."""
     result_tokens: int = 2000
-    """A longer tool result is compressed."""
+    """Largest number of tokens of a tool result. A longer one is compressed."""
     retriever: str = ""
     """URL of a server of `training.retrieval`; "" searches the documents of the questions."""
     summarizer: str = ""

@@ -77,7 +77,7 @@ class Updates:
     entropy: float = 0.0
     """Weight of the entropy of the policy's choices, in the gain."""
     critic_learning_rate: float = 1e-3
-    """PPO's critic starts from the policy of the cold start."""
+    """Learning rate of PPO's critic, which starts from the policy of the cold start."""
     value_clip: float = 0.5
     """Limit of the change of the critic's values in one update."""
     max_norm: float = 1.0

@@ -113,7 +113,7 @@ class Trainer:
         self.optimizer = adamw(model, config.train.learning_rate, config.train.weight_decay)
         self.epoch = self.place = self.step = self.questions = 0
         self.is_over = False
-        """Whether the clock has reached its limit."""
+        """True if the clock has reached its limit."""
 
     def resume(self) -> None:
         position = resume(self.run, self._parts())

@@ -172,7 +172,7 @@ class Batch:
     """(documents,) index of the group."""
     groups: int
     tokens: int
-    """Tokens of all parts, padding included."""
+    """Number of tokens of all parts, padding included."""
 
 
 def make_batch(items: Sequence[Item], pad_id: int, part_tokens: int) -> Batch:

@@ -42,12 +42,12 @@ class DataConfig:
     """Source of the labels. With "string", questions need no labels, and Phase I skips those with the answers
     "yes", "no" or "noanswer"."""
     documents: int | None = None
-    """Documents of each question: its own, filled up with its nearest passages. None adds `negatives`
-    instead, and leaves multi-hop sets as they are."""
+    """Number of documents of each question: its own, filled up with its nearest passages. None adds
+    `negatives` instead, and leaves multi-hop sets as they are."""
     longest: int | None = None
     """Maximum number of tokens of a question in Phase I, over all its windows; None for no limit."""
     negatives: int = 2
-    """Hard negatives for each gold passage, in sets with one passage per question."""
+    """Number of hard negatives for each gold passage, in sets with one passage per question."""
     heldout_negatives: int = 19
     unanswerable: float = 0.1
     """Share of groups that lose their gold passage, so that no sentence should be kept."""

@@ -43,13 +43,13 @@ MULTI_HOP = frozenset({"hotpotqa", "twowiki", *CHAINS})
 """Sets whose questions need sentences of several documents."""
 
 HELDOUT_DOCUMENTS = 20
-"""Documents of a held-out chained question, as in hard multi-hop benchmarks."""
+"""Number of documents of a held-out chained question, as in hard multi-hop benchmarks."""
 
 LONG_DOCUMENT = 20_000
 """A document of at least this many characters is read in sections."""
 
 SECTION = 1200
-"""Characters of a section, cut at a line break."""
+"""Number of characters of a section, cut at a line break."""
 
 GOLD_SECTIONS, OTHER_SECTIONS = 4, 5
 """Maximum numbers of needed and of other sections of a long document in a group."""

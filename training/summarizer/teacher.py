@@ -63,7 +63,7 @@ class Teaching:
     worth learning."""
     temperature: float = 0.0
     max_tokens: int = 400
-    """Tokens of an answer if the prompt names no length."""
+    """Number of tokens of an answer if the prompt names no length."""
 
 
 @dataclass(frozen=True, slots=True)

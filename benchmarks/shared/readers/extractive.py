@@ -36,7 +36,7 @@ class SpanLayout:
     pad_id: int
     max_length: int
     stride: int
-    """Context tokens that neighbouring windows share."""
+    """Number of context tokens that neighbouring windows share."""
     question_length: int = 64
     longest_answer: int = 24
     """Largest number of tokens of an answer."""

@@ -52,7 +52,7 @@ ABSTAINED = (
 )
 
 NEW_TOKENS = 10
-"""Tokens of an answer that a language model may write, greedily (EFFCOMP, appendix B.5)."""
+"""Number of tokens of an answer that a language model may write, greedily (EFFCOMP, appendix B.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Reader(Protocol):
     """A model that answers prompts, many at once. It gives the same answer to the same prompt."""
 
     name: str
-    """Unique to the reader, its weights and its settings; answers are cached under it."""
+    """Name of the reader, unique to its weights and settings. Answers are cached under it."""
 
     @property
     def trained_on(self) -> frozenset[str] | None:

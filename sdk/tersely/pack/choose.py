@@ -61,7 +61,7 @@ class Selection:
     """Candidates left out because a kept unit says the same."""
     rendered: Rendered
     tokens: int
-    """Tokens of the rendered text."""
+    """Number of tokens of the rendered text."""
     has_level: bool = False
     """True if a level of detail limited the size of each document."""
     best_fits: bool | None = None

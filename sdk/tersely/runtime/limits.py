@@ -11,7 +11,7 @@ MAX_VALUES = 1_000_000
 """Largest number of brackets and commas in a JSON text. Each may become a value that takes a hundred
 bytes of RAM."""
 MAX_SHOWN = 300
-"""Characters of a server's words in an error message."""
+"""Number of characters of a server's words in an error message."""
 
 
 def check_key(key: object) -> None:

@@ -28,7 +28,7 @@ from tersely.tokens import replace_surrogates
 UNKNOWN = "[UNK]"
 
 LENGTH = 4
-"""Characters of an n-gram of a word."""
+"""Number of characters of an n-gram of a word."""
 
 GRAM_FEATURES = (
     "words",

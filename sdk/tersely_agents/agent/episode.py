@@ -57,7 +57,7 @@ class EpisodeState:
     """Messages that a second try adds to the prompt: what was wrong with the first reply of the turn."""
     tokens_in: int = 0
     tokens_out: int = 0
-    """Tokens of the current turn so far."""
+    """Number of tokens of the current turn so far."""
     turn_started: float = field(default_factory=perf_counter, compare=False)
     """Time at which the previous turn ended, by `perf_counter`."""
     trace: tuple[TurnTrace, ...] = ()

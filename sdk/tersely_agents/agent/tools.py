@@ -14,12 +14,12 @@ from tersely_agents.chat import ToolCall
 from tersely_agents.experience import ExperienceBank, format_experiences
 
 DEFAULT_HITS = 10
-"""Documents of a search, unless the model asks for another number (ZipRL, appendix U)."""
+"""Number of documents of a search, unless the model asks for another number (ZipRL, appendix U)."""
 MAX_HITS = 50
 READING_HITS = 5
-"""Documents that `reading_tool` reads (RECON, appendix B.4)."""
+"""Number of documents that `reading_tool` reads (RECON, appendix B.4)."""
 PART_CHARACTERS = 4000
-"""Characters of an original that `find_original` shows at once."""
+"""Number of characters of an original that `find_original` shows at once."""
 
 
 class ToolError(Exception):

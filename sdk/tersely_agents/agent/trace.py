@@ -20,8 +20,8 @@ class TurnTrace:
 
     turn: int
     tokens_in: int
-    """Tokens of the turn's prompts, retries and summaries included, as the server counts them; by the
-    compressor's counter if the server reports none."""
+    """Number of tokens of the turn's prompts, retries and summaries included, as the server counts them; by
+    the compressor's counter if the server reports none."""
     tokens_out: int
     seconds: float
     """Seconds since the previous row: those of the model and the turn's first tool, or of a further tool."""
@@ -33,7 +33,7 @@ class TurnTrace:
     """Q_com of the summary, if there was something to summarise."""
     summary: str | None = None
     result_tokens: int = 0
-    """Tokens of the tool's result before it was shortened."""
+    """Number of tokens of the tool's result before it was shortened."""
     retried: bool = False
     """True if the model had to be corrected."""
     fallback: str | None = None

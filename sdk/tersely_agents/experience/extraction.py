@@ -31,7 +31,7 @@ LOG_TOKENS = 8000
 """Largest number of tokens of an attempt that the model reads, by the built-in estimate. An attempt with
 several resets is longer than a model can read."""
 TRIES = 2
-"""Calls of the model before an answer that cannot be read is an error."""
+"""Number of calls of the model before an answer that cannot be read is an error."""
 
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _FIELDS = ("TITLE", "DESCRIPTION", "CONTENT")

@@ -48,7 +48,7 @@ class BankCheck(NamedTuple):
     damaged: dict[str, str]
     """Problems of the others, by id, as `ExperienceBank.damaged` says it."""
     unreadable: int
-    """Rows that are lost with their ids."""
+    """Number of rows that are lost with their ids."""
     damage: str | None
     """SQLite's report of damage to the file; None for a sound one, whose rows may be damaged all the same."""
 

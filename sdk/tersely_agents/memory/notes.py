@@ -34,7 +34,7 @@ _EXCHANGE_SHARE = 0.7
 _QUESTION_SHARE = 0.35
 """Largest share of an exchange for its question."""
 _SOURCE_TOKENS = 4
-"""Tokens reserved for the line that names the user."""
+"""Number of tokens reserved for the line that names the user."""
 _EMPTY = re.compile(r"(?:[\W\d_]|…)*")
 _NAME_CHARACTERS = 60
 """Largest number of characters of a tool's name."""

@@ -60,7 +60,7 @@ class StoreCheck(NamedTuple):
 
     sessions: dict[str, SessionCheck]
     damaged_rows: int
-    """Rows whose checksum differs."""
+    """Number of rows whose checksum differs."""
     damage: str | None
     """SQLite's report of damage to the file; None for a sound one, whose rows may be damaged all the same."""
 

@@ -73,7 +73,7 @@ class Summary:
     dropped: tuple[str, ...]
     """Sentences of the model that were left out, for lack of support or to keep the budget."""
     tokens_before: int
-    """Tokens of the documents, by the compressor's counter."""
+    """Number of tokens of the documents, by the compressor's counter."""
     tokens_after: int
     model: str
     """Name of the chat model, or of the compressor's model."""

@@ -38,11 +38,11 @@ class Updates:
     count: int = 60
     tasks: int = 2
     group: int = 4
-    """Rollouts of each task."""
+    """Number of rollouts of each task."""
     learning_rate: float = 1e-4
     evaluation_tasks: int = 48
     evaluation_temperature: float = 1.0
-    """0 takes the most probable tokens."""
+    """Temperature of the evaluation. 0 takes the most probable tokens."""
     micro_batch: int = 8
     """Number of rollouts in a backward pass."""
     save_every: int = 20

@@ -21,7 +21,7 @@ from training.rl.environments.words import STOP, Words
 from training.rl.trajectory import Outcome
 
 BASE = 5
-"""Cells and totals are numbers below it; a guess is correct with probability 1 / BASE."""
+"""Cells and totals are numbers below this base. A guess is correct with probability 1 / BASE."""
 ACTIONS = ("next", "look", "answer")
 WORDS = Words(
     [

@@ -42,7 +42,7 @@ from training.rl.language.chat import Chat
 from training.rl.language.episodes import AgentEpisode, AgentTask
 
 NOTE = 300
-"""Characters of a passage in the expert's notes."""
+"""Number of characters of a passage in the expert's notes."""
 _Row = tuple[str, str, Sequence[str], list[tuple[str | None, str, bool | None]]]
 """Id, question and answers. Then for each document its title, its text, and whether it is needed (None if
 unknown)."""
@@ -90,7 +90,7 @@ class SearchEnvironment:
     """Probability that a flawed demonstration searches for a single word of the question, and that it gives
     the answer of another question."""
     compressor: Compressor = field(default_factory=Compressor)
-    """Counts tokens, and shortens results that are too long."""
+    """The compressor that counts tokens, and shortens results that are too long."""
     experience: Callable[[], ExperienceBank] | None = None
     """A function that returns the lessons that the agent of a new task may recall."""
     retriever: Retriever | None = None
@@ -102,7 +102,7 @@ class SearchEnvironment:
     resets: int = 7
     """SUPO's S: maximum number of summaries."""
     result_tokens: int = 2000
-    """A longer tool result is compressed."""
+    """Largest number of tokens of a tool result. A longer one is compressed."""
 
     def __post_init__(self) -> None:
         wanted = {docid for question in self.questions for docid in question.documents}

@@ -34,7 +34,7 @@ class Evolution:
 
     `learn` takes lessons from all groups, with any rewards, and consolidates them as equation 9 is
     printed: a new lesson replaces the most similar one above the threshold, whether or not it comes from a
-    success. Then it forgets lessons whose every use failed. `publish` makes the bank an edition.
+    success. Then it forgets lessons that failed in every use. `publish` makes the bank an edition.
 
     FOLDER/bank.db        the bank
     FOLDER/steps.jsonl    the figures of each step

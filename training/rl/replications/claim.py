@@ -73,7 +73,7 @@ class Claim:
     arms: Sequence[str]
     seeds: int
     predictions: Sequence[Prediction]
-    """The first decides the verdict; the others are reported."""
+    """The predictions. The first decides the verdict, and the others are reported."""
     initial: str
     """Metric of the policy's success before reinforcement learning."""
     run: Callable[[str, int, Path], Metrics]

