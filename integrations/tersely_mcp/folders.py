@@ -78,9 +78,9 @@ class Folder:
     def __init__(self, given: str | Path) -> None:
         self.path = Path(given).resolve()
         self.name = self.path.name
-        """Last part of its path; more of it if another folder has the same."""
+        """Its name: the last part of its path, or more parts if another folder ends in the same part."""
         self.outer = self
-        """Outermost allowed folder that holds this one; else itself."""
+        """Outermost allowed folder that holds this one; itself if no other does."""
         self._given = Path(os.path.abspath(given))
         self._named = tuple(part for part in Path(os.path.normpath(given)).parts if part not in ("..", "/"))
         self._handle = Handle.open(self.path)

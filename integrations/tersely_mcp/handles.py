@@ -30,9 +30,9 @@ class Handle:
     """An open folder."""
 
     path: Path
-    """Its path when it was opened; used only on systems without handles."""
+    """Its path when it was opened, which is used only on systems without handles."""
     number: int | None
-    """Number of the operating system; None on systems without handles."""
+    """Its number in the operating system; None on systems without handles."""
 
     @classmethod
     def open(cls, path: Path) -> Handle:

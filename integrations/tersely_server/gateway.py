@@ -150,7 +150,7 @@ def _find_results(messages: Sequence[Message]) -> Iterator[tuple[int, str, str |
 
 
 def _find_texts(message: Message) -> list[tuple[dict[str, Any], str]]:
-    """Return where the texts of a message are: a mapping and a key for each."""
+    """Return the places of the texts of a message: a mapping and a key for each."""
     content = message.get("content")
     if isinstance(content, str):
         return [(message, "content")]

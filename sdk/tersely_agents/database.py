@@ -18,7 +18,7 @@ from tersely.errors import InvalidInputError, TerselyError
 from tersely.runtime.paths import check_path
 
 TIMEOUT_S = 30.0
-"""Time to wait while another connection writes."""
+"""Time to wait for another connection that writes."""
 
 _NO_RECOVERY = (
     "More may be left: install a sqlite3 command that can .recover, from sqlite.org or Homebrew (Debian's "

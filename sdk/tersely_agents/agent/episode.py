@@ -1,4 +1,4 @@
-"""One task of an agent: its state, and what a strategy does in each turn."""
+"""One task of an agent: its state, and the methods of a strategy in each turn."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class EpisodeState:
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tool results that were shortened, by id, with the strategy "summary"."""
     retry: tuple[Message, ...] = ()
-    """Messages that a second try adds to the prompt: what was wrong with the first reply of the turn."""
+    """Messages that a second try adds to the prompt: the errors in the first reply of the turn."""
     tokens_in: int = 0
     tokens_out: int = 0
     """Number of tokens of the current turn so far."""
@@ -76,7 +76,7 @@ class EpisodeState:
 
     @property
     def turns(self) -> int:
-        """Turns so far; one turn may call several tools."""
+        """Number of turns so far. One turn may call several tools."""
         return self.trace[-1].turn if self.trace else 0
 
     def charge(self, messages: Sequence[Message], reply: Reply, count: Callable[[str], int]) -> EpisodeState:

@@ -1,4 +1,4 @@
-"""Search for documents, and choose what an agent reads of them."""
+"""Search for documents, and choose the parts of them that an agent reads."""
 
 from __future__ import annotations
 

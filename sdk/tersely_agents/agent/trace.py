@@ -39,13 +39,13 @@ class TurnTrace:
     fallback: str | None = None
     """The reason why the turn is not the model's; None if it is."""
     error: str | None = None
-    """Error of the tool, or why the model gave no turn."""
+    """Error of the tool, or the reason why the model gave no turn."""
     task: str = ""
     """The task that the turn belongs to."""
 
 
 def write_turns(path: Path, turns: Iterable[TurnTrace], *, redact_secrets: bool = True) -> None:
-    """Append turns to a file, one a line, without what looks like keys, tokens and passwords."""
+    """Append turns to a file, one a line, without texts that look like keys, tokens or passwords."""
     with path.open("a", encoding="utf-8") as stream:
         for turn in turns:
             row = asdict(turn)

@@ -15,9 +15,10 @@ from tersely_agents.memory.journal import Journal
 from tersely_agents.prompts import load_prompt
 
 REMINDER: Message = {"role": "user", "content": "You said nothing. Call a tool, or give your answer."}
-"""Sent once after an empty reply, and not kept."""
+"""Message that is sent once after an empty reply, and not kept."""
 STRICT_RESETS = 7
-"""Resets in strict mode, unless the caller passes a memory. The notes on SUPO give no number."""
+"""Largest number of resets in strict mode, unless the caller passes a memory. The notes on SUPO give no
+number."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class ToolCall:
     id: str
     name: str
     arguments: str
-    """JSON, exactly as the model wrote it."""
+    """Arguments of the call: JSON, exactly as the model wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Reply:
     """The next message of a model."""
 
     text: str
-    """Empty if the model only calls tools."""
+    """The text of the message; empty if the model only calls tools."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish: str = "stop"
     """The reason why the reply ended, in the server's words: "stop", "length", "tool_calls", ..."""

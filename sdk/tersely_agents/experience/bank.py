@@ -35,7 +35,7 @@ from tersely_agents.experience.vectors import (
 logger = logging.getLogger("tersely")
 
 ALPHA, K = 0.5, 5
-"""Weight of the query against the problem, and experiences that are recalled (table 3)."""
+"""Weight of the query next to the problem, and number of experiences that are recalled (table 3)."""
 MERGE_THRESHOLD = 0.90
 """Similarity above which a new experience replaces the most similar one (equation 9, table 3)."""
 FORGET_AFTER = 3
@@ -44,7 +44,7 @@ number."""
 
 
 class ExperienceBank:
-    """A bank of lessons in the file at `path`. Safe to share between threads and processes.
+    """A bank of lessons in the file at `path`. Threads and processes may share it.
 
     Many members: one for each way to add, recall, count or remove lessons.
 

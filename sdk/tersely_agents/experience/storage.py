@@ -56,7 +56,7 @@ _SCHEMA = (
 _EMBEDDER = "embedder"
 """Name under which the table `facts` keeps name and dimension of the embedder that made the vectors."""
 _REVOKED = "revoked run "
-"""The same for a revoked run; its name follows."""
+"""Start of the name under which the table `facts` keeps a revoked run. The run's name follows."""
 _VISIBLE = "gone IS NULL AND replaced_by IS NULL"
 """Condition for entries that can be recalled."""
 ENTRY = "id, CAST(entry AS BLOB), uses, wins, checksum, vectors"
@@ -115,7 +115,7 @@ def read_record(database: Database, key: str) -> Record | None:
 
 
 def read_removed(database: Database) -> dict[str, str]:
-    """Return the ids of entries that cannot be recalled, and why."""
+    """Return the ids of entries that cannot be recalled, and the reasons."""
     statement = "SELECT id, coalesce(gone, 'replaced by ' || replaced_by) FROM experiences"
     return dict(database.rows(f"{statement} WHERE NOT ({_VISIBLE})"))
 
@@ -183,7 +183,7 @@ def set_replacement(connection: sqlite3.Connection, key: str, by: str | None) ->
 
 
 def restore_replaced(connection: sqlite3.Connection, removed: set[str]) -> None:
-    """Make current again what the entries in `removed` had replaced.
+    """Make the entries current again that those in `removed` had replaced.
 
     If an entry in `removed` has been replaced itself, its replacement takes over what it had replaced.
     """

@@ -44,9 +44,9 @@ class BankCheck(NamedTuple):
     """The intact part of a bank, and its damage."""
 
     experiences: list[Experience]
-    """Intact ones that can be recalled, oldest first."""
+    """Intact experiences that can be recalled, oldest first."""
     damaged: dict[str, str]
-    """Problems of the others, by id, as `ExperienceBank.damaged` says it."""
+    """Problems of the other experiences, by id, in the words of `ExperienceBank.damaged`."""
     unreadable: int
     """Number of rows that are lost with their ids."""
     damage: str | None

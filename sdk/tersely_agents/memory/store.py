@@ -82,7 +82,7 @@ class EventStore(Protocol):
 class MemoryStore:
     """Many sessions in the file at `path`, which is created if it is missing.
 
-    Safe to share between threads. A new file can be read by its owner alone. Texts that look like a key, a
+    Threads may share it. A new file can be read by its owner alone. Texts that look like a key, a
     token or a password do not get into the file; `redact_secrets=False` writes everything as it is.
 
     Every row has a checksum, so that damage to the file is an error and never other content. A file that
