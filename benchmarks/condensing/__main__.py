@@ -1,5 +1,5 @@
-"""`python -m benchmarks.condensing --data DATA --summarizer FOLDER --base FILE`: measure how many tokens
-condensing search results saves, and how many answers it costs (RECON, table 3).
+"""`python -m benchmarks.condensing --data DATA --summarizer FOLDER --base FILE`: measure the tokens that
+condensed search results save, and their cost in right answers and seconds (RECON, table 3).
 
 Each question is the search query, and five passages are found. A small language model answers from the output
 of one of three systems:

@@ -94,7 +94,8 @@ def measure(options: Options) -> Measured:
 
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
-    """Return the table of kept answers, from a line for each question, rate and kind of documents."""
+    """Return the table of kept answers and support, from a line for each question, rate and kind of
+    documents."""
     kept: list[Row] = []
     for task in dict.fromkeys(line["task"] for line in lines):
         kept += _summarise(TASKS[task].title, [line for line in lines if line["task"] == task], seed)
