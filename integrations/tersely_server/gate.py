@@ -39,7 +39,7 @@ class Gate:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Start the threads, and keep them for as long as the server runs."""
-        # These become the loop's threads. Work that was told to stop, and has not stopped yet, keeps its slot.
+        # They become the loop's threads. Work that was told to stop, and has not stopped yet, keeps its slot.
         pool = ThreadPoolExecutor(self.slots, "tersely-request")
         asyncio.get_running_loop().set_default_executor(pool)
         try:
