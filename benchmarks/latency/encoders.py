@@ -42,7 +42,7 @@ class ReferenceEncoder:
         self._workers = Workers(allowed_threads(threads))
 
     def run(self, lengths: Sequence[int]) -> None:
-        """Forward passes over rows of `lengths` tokens, batched and run in parallel as the selector does."""
+        """Run the encoder on rows of `lengths` tokens, batched and in parallel as the selector does."""
 
         def forward(batch: list[int]) -> None:
             width = max(lengths[i] for i in batch)

@@ -28,7 +28,7 @@ class Workbench:
     packages: Path
 
     def run(self, command: str, folder: Path | None = None) -> str:
-        """Return what a shell command prints, with the paths of this machine shortened.
+        """Return the output of a shell command, with the paths of this machine shortened.
 
         Args:
             folder: where the command runs; by default the packages.

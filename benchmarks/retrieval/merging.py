@@ -85,7 +85,7 @@ def make_tables(lines: Lines) -> list[Table]:
 
 
 def _try_thresholds(chosen: float, lines: Lines) -> Iterator[Row]:
-    """Yield what would be merged at each threshold."""
+    """Yield a row for each threshold, with the shares of lessons that it merges."""
     for threshold in sorted({*THRESHOLDS, chosen}):
         yield {
             "threshold": threshold,

@@ -275,7 +275,7 @@ def _output_texts(output: Any, place: Place) -> Texts:
 
 
 def _read_commands(action: Any) -> str:
-    """Return what a call tells a shell to run."""
+    """Return the command that a call gives to a shell."""
     given = action if isinstance(action, dict) else {}
     if isinstance(commands := given.get("commands"), list):
         return "\n".join(map(str, commands))

@@ -53,7 +53,7 @@ def make_agent(chat_model: Scripted, saver: Any = None, **options: Any) -> Any:
 
 
 def contexts_of(model: Recording) -> list[list[Any]]:
-    """Return what the model saw in each call, without the system prompt."""
+    """Return the messages that the model saw in each call, without the system prompt."""
     return [messages[1:] for messages in model.seen]
 
 

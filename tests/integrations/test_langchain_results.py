@@ -69,7 +69,7 @@ def make_agent(model: Scripted, own_tools: list[Any], compressor: Compressor, **
 
 
 def run_tool(content: Any, compressor: Compressor, **options: Any) -> ToolMessage:
-    """Return what enters the history for a tool that returns `content`."""
+    """Return the message that enters the history for a tool that returns `content`."""
     model = scripted(call_tools("page"), AIMessage("Ada."))
     agent = make_agent(model, [make_tool("page", content)], compressor, **options)
     return read_results(agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]}))[0]

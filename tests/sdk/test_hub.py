@@ -96,11 +96,11 @@ class Hub:
         return {"id": NAME, "modelId": NAME, "sha": "0" * 40, "siblings": siblings, "tags": []}
 
     def load(self, home: Path, seconds: float = 600, size: float = 1e9) -> str:
-        """Return what a process prints that loads the model."""
+        """Return the output of a process that loads the model."""
         return self.run(home, LOAD, NAME, str(seconds), str(size))
 
     def run(self, home: Path, program: str, *arguments: str, **env: str) -> str:
-        """Return what a process prints that uses this hub."""
+        """Return the output of a process that uses this hub."""
         process = subprocess.run(
             [sys.executable, "-c", program, *arguments],
             env={

@@ -77,7 +77,7 @@ class AttentionNetwork(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, features: Tensor, relations: Tensor, is_real: Tensor) -> Tensor:
-        """Return what each network adds to the logits, (questions, networks, sentences).
+        """Return the amounts that each network adds to the logits, (questions, networks, sentences).
 
         Args:
             features: (questions, sentences, features)

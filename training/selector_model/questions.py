@@ -164,7 +164,7 @@ def _parse_document(document: dict[str, Any], answers: Sequence[str], only: bool
 
 
 def _explain(question: Question, labels: Labels) -> str:
-    """Return what an unusable question lacks."""
+    """Return the reason why a question cannot be used."""
     if not question.text or not question.documents:
         return f'"{"docs" if question.text else "question"}" is empty'
     if labels == "support":

@@ -201,7 +201,7 @@ def _read_pair(row: dict[str, Any]) -> _Subject:
 def _show(
     settings: TeacherSettings, compressor: Compressor, name: str, example: Example
 ) -> Sequence[Document]:
-    """Return what the selector keeps of a question's passages."""
+    """Return the passages of a question, shortened by the selector."""
     draw = random.Random(f"{settings.data.seed} {example.id}")
     clean = draw.random() < settings.data.clean
     room = choose_room(settings.data, draw)

@@ -109,7 +109,8 @@ class _Words:
 
 
 def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
-    """Return what each unit adds, for its length, to the units with higher scores. The best one has 1.0.
+    """Return the worth that each unit adds, for its length, to the units with higher scores. The best one has
+    1.0.
 
     Units taken in the order of their scores cover the most in any length.
 

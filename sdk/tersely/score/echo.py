@@ -185,7 +185,7 @@ def _covers(terms: Sequence[str], text: str) -> bool:
 
 
 def _list_rests(query: str, texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return what each text says besides the question: its words and numbers, with these exceptions.
+    """Return the words and numbers of each text besides those of the question, with these exceptions.
 
     Words of the question, words in at least half of the texts, and words that say nothing are left out. So
     are numbers that only count the texts or tell the time.

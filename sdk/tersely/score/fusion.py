@@ -84,7 +84,8 @@ class Fusion:
         return 0.0 if self.attention is None else open_gate(self.gate, query_features)
 
     def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
-        """Return what the second stage adds to the logits if the gate is fully open, shape (sentences,)."""
+        """Return the amounts that the second stage adds to the logits if the gate is fully open, shape
+        (sentences,)."""
         return (
             np.zeros(len(second.first_logits))
             if self.attention is None

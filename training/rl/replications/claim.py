@@ -105,7 +105,7 @@ class Comparison:
 
 
 def compare(prediction: Prediction, rows: Sequence[Row]) -> Comparison | None:
-    """Return what the rows say about a prediction.
+    """Return the comparison of the arms of a prediction, from the rows.
 
     Returns None if fewer than two seeds ran both arms, or if a run has no value for the metric.
     """
