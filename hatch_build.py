@@ -16,7 +16,7 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
 
 
 class DescriptionHook(MetadataHookInterface):
-    """Adds the long description, and the URLs of the project."""
+    """A hook that adds the long description, and the URLs of the project."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         address = self.config.get("address", "").rstrip("/")

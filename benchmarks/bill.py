@@ -3,11 +3,11 @@
 Nothing is measured. A plain input token costs 1, one that is written to the cache costs `--write`, and one
 that is read from it costs `--read`. Answers cost the same everywhere and are left out.
 
-Retrieval: some documents are the same for every question, and a cache serves them. What is kept of documents
-depends on the question, so its tokens are plain. Agents: every call sends the whole conversation again. A
-result that is shortened as it arrives stays as it is, so the cache goes on serving it. Of some results the
-model asks for the original later. Shortening the history afterwards changes what was cached: all of it is
-written again.
+Retrieval: some documents are the same for every question, and a cache serves them. The kept parts of
+    documents depend on the question, so their tokens are plain. Agents: every call sends the whole
+    conversation again. A result that is shortened as it arrives does not change later, so the cache goes on
+    serving it. The model asks for the originals of some results later. Shortening the history afterwards
+    changes the cached tokens, so all of them are written again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RATES = (0.1, 0.25, 0.5)
 REPEATED = (0.0, 0.9, 1.0)
 """Shares of the documents that are the same for every question."""
 REOPENED = (0.0, 0.3, 1.0)
-"""Shares of the results of which the model asks for the original."""
+"""Shares of the results whose originals the model asks for."""
 COLUMNS = (Column("case"), Column("rate"), Column("change of the bill", "%", format="+.0f"))
 AFTERWARDS = (1, 5, 20)
 """Calls that follow after the history was shortened."""

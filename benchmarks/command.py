@@ -45,7 +45,7 @@ class Measured:
     model: str | None = None
     settings: Mapping[str, str | int | float] = field(default_factory=dict[str, str | int | float])
     rows: Lines = ()
-    """What the tables were computed from; empty for a benchmark without rows."""
+    """Rows that the tables were computed from; empty for a benchmark without rows."""
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)

@@ -93,7 +93,7 @@ def _list_kept(name: str) -> list[str]:
 
 
 def _reader() -> str:
-    """Return the table of F1: a reader answers from what each system keeps."""
+    """Return the table of a reader's F1. The reader answers from the text that each system keeps."""
     answers, leads = find_table("reading", "Answers"), find_table("reading", "Tersely's lead")
     systems = (*SYSTEMS, "whole documents")
     rows: list[list[str]] = []

@@ -26,7 +26,7 @@ COLOURS = {
 }
 """Systems that are drawn, in the order of the legend."""
 WIDTH = 5.5
-"""Inches. The letters of a wider picture are too small on a phone."""
+"""Width in inches. The letters of a wider picture are too small on a phone."""
 LOST = 0.05
 
 
@@ -131,7 +131,7 @@ PICTURES: Mapping[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "docs/times.png": (draw_times, ("latency", "prepared")),
     "benchmarks/baselines/quality.png": (draw_kept, ("quality",)),
 }
-"""For each picture: the function that draws it, and the records that it needs."""
+"""The function that draws each picture, and the records that it needs."""
 
 
 def _label(axis: Any, x: str, y: str) -> None:

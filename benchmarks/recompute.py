@@ -54,7 +54,7 @@ PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "tool_results": lambda lines, _: tool_results.make_tables(lines),
     "without_question": without_question.make_tables,
 }
-"""For each name of a record, the function that makes its tables from its rows and its seed."""
+"""The function that makes the tables of each record from its rows and its seed."""
 
 Verdict = Literal["same", "different", "no rows"]
 

@@ -21,7 +21,7 @@ SECTIONS = FOLDER / "sections.md"
 and a note."""
 
 PROMPT = "{prompt}"
-"""Stands for the prompt of the reader in the text."""
+"""The place of the reader's prompt in the text."""
 _PART = re.compile(r"<!-- (\S+) -->\n\n(.+?)(?=\n\n<!--|\Z)", re.DOTALL)
 
 

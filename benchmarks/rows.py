@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 Line: TypeAlias = dict[str, Any]
-"""A row, which is a line of its file: what was measured of one question or case, as JSON."""
+"""A row, which is a line of its file: the measurements of one question or case, as JSON."""
 Lines: TypeAlias = Sequence[Line]
 
 

@@ -1,7 +1,7 @@
 """Tables of measured numbers: how every benchmark prints, records and reads back its results.
 
-A benchmark makes `Table`s. A `Record`, one JSON file of `baselines/`, adds what is needed to judge them:
-command, hardware, versions, seed and model.
+A benchmark makes `Table`s. A `Record`, one JSON file of `baselines/`, adds the facts that a reader needs to
+judge them: command, hardware, versions, seed and model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.shared.environment import Environment
 from benchmarks.shared.statistics import Estimate, bootstrap_mean, estimate_share
 
 Values: TypeAlias = tuple[float | None, ...]
-"""One number per case; None for a case that has none."""
+"""One number per case; None for a case without a number."""
 Cell: TypeAlias = str | int | float | Estimate | Values | None
 Row: TypeAlias = Mapping[str, Cell]
 
@@ -88,7 +88,7 @@ class Table:
     printed: bool = True
     """False for a table that is recorded only."""
     only: Mapping[str, Sequence[str | float]] = field(default_factory=dict[str, Sequence[str | float]])
-    """For each of these columns: the values whose rows are printed. The other rows are recorded only."""
+    """The printed values of these columns. Rows with other values are recorded only."""
 
     def __post_init__(self) -> None:
         expected = {column.name: column for column in self.columns}
@@ -113,8 +113,8 @@ class Table:
     def to_markdown(self, seed: int, *, titled: bool = True) -> str:
         """Return the printed columns as a Markdown table under its title.
 
-        A single row becomes one line with its title. `titled=False` leaves the title out, except there and
-        with `across`, where the title says how to read the cells.
+        A single row becomes one line with its title. `titled=False` leaves out the title, except that of a
+        single row, or with `across`, because it then says how to read the cells.
         """
         columns = [column for column in self.columns if column.printed]
         rows = [row for row in self.rows if all(row[name] in values for name, values in self.only.items())]
@@ -151,7 +151,7 @@ class Table:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Table:
-        """Return the table that `to_json` wrote. `value` is what `json.loads` makes of it."""
+        """Return the table that `to_json` wrote, from the value that `json.loads` read."""
         columns = tuple(Column(**column) for column in value["columns"])
         rows = tuple(
             {c.name: _decode(cell, c) for c, cell in zip(columns, row, strict=True)} for row in value["rows"]
@@ -162,7 +162,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One run of a benchmark: its tables, and what they depend on."""
+    """One run of a benchmark: its tables, and the values that they depend on."""
 
     benchmark: str
     command: str
@@ -173,7 +173,7 @@ class Record:
     model: str | None = None
     """Name and fingerprint of the model that was measured; None if it does not matter."""
     settings: Mapping[str, str | int | float] = field(default_factory=dict[str, str | int | float])
-    """Whatever else the numbers depend on, by name."""
+    """Other values that the numbers depend on, by name."""
 
     def find(self, title: str) -> Table:
         """Return the table with this title. Raises ValueError if no table has it."""

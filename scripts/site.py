@@ -93,7 +93,8 @@ def _find_name(file: str) -> str | None:
 
 
 class ExpandOptions(griffe.Extension):
-    """Shows each option of a compression with its type and default, instead of `**options`."""
+    """An extension that shows each option of a compression with its type and default, instead of
+    `**options`."""
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         docstrings = [func.docstring, func.parent and func.parent.docstring]

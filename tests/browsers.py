@@ -25,7 +25,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(params=[(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")], ids=str)
 def screen(browser: Any, request: pytest.FixtureRequest) -> Iterator[int]:
-    """The width of the browser's screen, in a colour scheme."""
+    """Yield the width of the browser's screen, in a colour scheme."""
     width, scheme = request.param
     feature = {"name": "prefers-color-scheme", "value": scheme}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})

@@ -134,7 +134,8 @@ def measure_clients(count: int) -> None:
 
 
 def measure_growth(count: int) -> None:
-    """Send requests with results that are all different. The model is a stand-in, and all else is real."""
+    """Send requests with results that are all different. The model is a stand-in, and everything else is
+    real."""
     with serve_upstream() as upstream:
         send_many("proxy", upstream, count)
     send_many("server", "", count)

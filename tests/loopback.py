@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
-"""Makes a status code and a body of a request's JSON. Bytes are sent unchanged, other values as JSON."""
+"""A function that makes a status code and a body from a request's JSON. Bytes are sent unchanged, other
+values as JSON."""
 
 Serve = Callable[[Answer], "Server"]
 
 
 class Server:
-    """Records the body and the Authorization header of every request."""
+    """A server that records the body and the Authorization header of every request."""
 
     def __init__(self, answer: Answer) -> None:
         self.requests: list[tuple[dict[str, Any], str | None]] = []
@@ -92,11 +93,12 @@ def serve() -> Iterator[Serve]:
 
 
 Behaviour = Callable[[socket.socket], None]
-"""Handles a connection after the request was read."""
+"""A function that handles a connection after the request was read."""
 
 
 class RawServer:
-    """Lets `behave` answer its connections and counts the requests; `stopped` ends endless answers."""
+    """A server that lets `behave` answer its connections, and counts the requests. `stopped` ends endless
+    answers."""
 
     def __init__(self, behave: Behaviour) -> None:
         self._behave = behave

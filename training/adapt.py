@@ -1,6 +1,6 @@
 """`python -m training.adapt --data MY.jsonl --out MODEL`: fit a model to questions of your own.
 
-Each line of the file is a question as `tersely calibrate` takes it, from 50 of them:
+Each line of the file is a question in the form that `tersely calibrate` reads. At least 50 are needed:
 
     {"query": "...", "documents": ["...", {"title": "...", "text": "..."}], "answers": ["..."]}
 
@@ -10,7 +10,7 @@ sentences that they cover are needed instead.
 The networks stay as they are. The command fits the layer that weighs their outputs and the exact matches,
 starting from its present weights, and the threshold and the calibration of `recall`. What `abstain` and
 `calibrated` rest on is copied: `tersely calibrate --model MODEL` renews it. It measures every question with a
-layer that was fitted without it. If your questions keep no more of what is needed, the command says so,
+layer that was fitted without it. If your questions keep no more of the needed sentences, the command says so,
 writes nothing, and exits with 3.
 """
 
@@ -54,10 +54,10 @@ from training.selector_model.questions import LabelledDocument, find_evidence, r
 from training.selector_model.scores import GroupScores, count_support
 
 FEWEST = 50
-"""Questions with a needed sentence. With fewer, no difference could be told from chance."""
+"""Number of questions with a needed sentence. With fewer, no difference could be told from chance."""
 RATES = (0.1, 0.25)
 NOT_BETTER = 3
-"""Exit code if the questions keep no more of what is needed."""
+"""Exit code if the questions keep no more of the needed sentences."""
 
 
 class UnusableDataError(Exception):
@@ -220,7 +220,7 @@ def render_table(
     differences: Sequence[Estimate],
     unlabelled: int,
 ) -> str:
-    """Return what is kept before and after at each rate, as text."""
+    """Return the shares kept before and after at each rate, as text."""
     lines = [f"{len(before)} questions; {unlabelled} more have no sentence that holds an answer"]
     lines.append("needed sentences kept    before   after   difference (95 % interval)")
     for rate, difference in zip(RATES, differences, strict=True):

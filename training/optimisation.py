@@ -17,7 +17,7 @@ def precision(device: str) -> str:
 
 
 LARGE_BLOCK = 2**25
-"""Bytes. glibc takes no higher limit."""
+"""Number of bytes of a large block. glibc takes no higher limit."""
 
 
 def keep_freed_memory(*, large: bool = True) -> None:

@@ -62,7 +62,7 @@ class Clock:
 
 
 class Pace:
-    """Divides the time of a clock among the parts of a stage, by their numbers of rows.
+    """A divider of a clock's time among the parts of a stage, by their numbers of rows.
 
     rows: number of all rows.
     """
@@ -124,7 +124,7 @@ class Run:
     def record_validation(self, score: float, save_weights: Callable[[Path], None], **values: Any) -> Entry:
         """Add a validation with its selection score, by which the best weights are chosen.
 
-        Where the score is higher than all before, `save_weights` writes the weights to `final` first.
+        If the score is higher than all before, `save_weights` writes the weights to `final` first.
         """
         if not any(score <= entry["selection_score"] for entry in self.validations()):
             save_weights(self.final)
@@ -200,7 +200,7 @@ def show_progress(
     unit: str = "it",
     visible: bool = True,
 ) -> tqdm:
-    """Return a bar that names the stage, what is done of it, and the time that it has left."""
+    """Return a bar that names the stage, the part that is done, and the time that is left."""
     return tqdm(rows, desc=stage, total=total, initial=done, unit=unit, mininterval=10, disable=not visible)
 
 

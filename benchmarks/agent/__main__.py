@@ -40,7 +40,7 @@ MAX_TURNS = 6
 FREE_TASKS = 20
 """Tasks without the grammar: enough to see whether the model keeps the form by itself."""
 _CONTEXT = 8192
-"""Tokens that the base model reads at most."""
+"""Number of tokens that the base model reads at most."""
 COLUMNS = (
     Column("system"),
     Column("tasks"),
@@ -145,7 +145,7 @@ def make_systems(compressor: Compressor, options: Options) -> dict[str, Start]:
 
 
 def make_line(system: str, example: Example, state: EpisodeState) -> Line:
-    """Return what is counted of a system's episode."""
+    """Return the counts of a system's episode."""
     turns = count_turns(state)
     return {
         "system": system,

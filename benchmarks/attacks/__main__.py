@@ -49,7 +49,7 @@ name that it alone holds is there. Hostile text is counted in characters, and th
 because some of them keep more than they are asked for."""
 
 Keep = Callable[[Case], Sequence[KeptSpan]]
-"""Returns the spans of a case that a system keeps."""
+"""A function that returns the spans of a case that a system keeps."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -143,7 +143,8 @@ ATTACKS: dict[str, Callable[[str, str, str, str], list[str]]] = {
     "crowd": _crowd,
     "hidden": _hidden,
 }
-"""By kind, the function that writes the hostile documents for question, fact, place and another person."""
+"""The function that writes each kind of hostile documents, for a question, a fact, a place and another
+person."""
 
 
 def _join(lines: Sequence[str]) -> str:
@@ -201,8 +202,8 @@ STRUCTURES: dict[str, Callable[[Sequence[str]], str]] = {
     "quoted lines": lambda texts: _join([f"> {t}" for t in texts]),
     "web page": _write_page,
 }
-"""By kind, the function that writes the echoes of a question. The defence was designed on the first six; the
-others were only measured."""
+"""The function that writes each kind of echoes of a question. The defence was designed on the first six
+kinds; the others were only measured."""
 _SAYINGS = (
     "{1} {0}.",
     "It is known that {1} {0}.",

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.compaction`: what is left of users' statements after five compactions.
+"""`python -m benchmarks.compaction`: how many of the users' statements are left after five compactions.
 
 Two measures: the sessions of compaction-conformance-kit, scored by the kit, and conversations of our own on
 other topics. A budget is a share of the conversation's characters, the same in every round. The system gets

@@ -14,14 +14,14 @@ from tersely_agents.memory import AgentMemory
 from tersely_agents.memory.notes import LEFT_OUT, read_quotes
 
 Compact = Callable[[Sequence[Json], int], str]
-"""Returns the messages as a text of at most so many characters."""
+"""A function that returns the messages as a text of at most so many characters."""
 
 SYSTEM: Json = {"role": "system", "content": "You are a helpful assistant."}
 _NOTES = re.compile(r"<notes>\n.*?\n\n(?P<notes>.*?)\n</notes>", re.DOTALL)
 _FOUND = "The user said:\n"
 _HEADING = re.compile(r"(?P<kind>\w+)s:")
 _LEAST_ROOM = 200
-"""Characters below which no memory holds anything."""
+"""Number of characters below which no memory holds anything."""
 
 
 def make_ways() -> Mapping[str, Compact]:

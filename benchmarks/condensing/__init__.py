@@ -1,1 +1,1 @@
-"""What condensing the results of a search is worth to the model that reads them."""
+"""The effect of condensed search results on the answers of the model that reads them."""

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.condensing --data DATA --summarizer FOLDER --base FILE`: what does it save to
-condense the results of a search, and what does it cost (RECON, table 3)?
+"""`python -m benchmarks.condensing --data DATA --summarizer FOLDER --base FILE`: measure the tokens that
+condensed search results save, and their cost in right answers and seconds (RECON, table 3).
 
-Each question is the search query, and five passages are found. A small language model answers from what one
-of three systems shows it of them:
+Each question is the search query, and five passages are found. A small language model answers from the output
+of one of three systems:
 
 - passages: the passages as they are;
 - selector: the sentences above the selector's own threshold;
@@ -42,7 +42,7 @@ QUESTIONS = ("hotpotqa", "qed_nq_10")
 TIMEOUT_S = 3600.0
 """Time limit of a reply: a busy machine must not change the texts."""
 _CONTEXT = 4096
-"""Tokens that the answering model reads at most."""
+"""Number of tokens that the answering model reads at most."""
 COLUMNS = (
     Column("set"),
     Column("questions"),
@@ -72,7 +72,7 @@ class Answered:
     """An answer to one question, and what it cost."""
 
     tokens: int
-    """Tokens of what the model read of the passages."""
+    """Number of tokens that the model read, of passages or their summary."""
     exact: bool
     f1: float
     condensing_s: float

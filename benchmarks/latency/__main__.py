@@ -62,7 +62,7 @@ SIZE = (
 )
 
 Seconds = dict[tuple[str, str], list[float]]
-"""By system and request."""
+"""Times of each system and request."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -19,7 +19,8 @@ from tersely.score.encoder import BATCH_TOKENS
 from tersely.score.layout import batches
 
 VOCABULARY = 30_000
-"""Looking up a row costs nothing, so XLM-RoBERTa's 250,000 rows would only fill RAM."""
+"""Number of rows of the embedding table. A lookup costs nothing, so XLM-RoBERTa's 250,000 rows would only
+fill RAM."""
 
 MAX_LENGTH = 512
 
@@ -29,7 +30,7 @@ SHAPES = {
     MODERNBERT: "ModernBERT-base-shaped (22 layers, 768 wide)",
     "xlm-roberta-large": "XLM-RoBERTa-large-shaped (24 layers, 1024 wide)",
 }
-"""By name, the title in tables."""
+"""The title of each model in tables."""
 
 
 class ReferenceEncoder:
@@ -41,7 +42,7 @@ class ReferenceEncoder:
         self._workers = Workers(allowed_threads(threads))
 
     def run(self, lengths: Sequence[int]) -> None:
-        """Forward passes over rows of `lengths` tokens, batched and run in parallel as the selector does."""
+        """Run the encoder on rows of `lengths` tokens, batched and in parallel as the selector does."""
 
         def forward(batch: list[int]) -> None:
             width = max(lengths[i] for i in batch)

@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measure(options: Options) -> Measured:
-    """Time the requests, then compare what is kept of every task."""
+    """Time the requests, then compare the kept texts of every task."""
     selector, model = load_selector(None, options.threads)
     scorer = Remembering(selector)
     compressor = Compressor(scorer)
@@ -94,7 +94,8 @@ def measure(options: Options) -> Measured:
 
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
-    """Return the table of what is kept, from a line for each question, rate and kind of documents."""
+    """Return the table of kept answers and support, from a line for each question, rate and kind of
+    documents."""
     kept: list[Row] = []
     for task in dict.fromkeys(line["task"] for line in lines):
         kept += _summarise(TASKS[task].title, [line for line in lines if line["task"] == task], seed)

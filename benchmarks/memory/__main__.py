@@ -50,7 +50,7 @@ COLUMNS = (
 """*of*: the dearest setting of tersely that costs no more; *lead*: the facts that it holds more."""
 
 Makers = Mapping[str, Callable[[Transcript], Memory]]
-"""By name in the table, the function that makes a memory."""
+"""The function that makes a memory, for each name in the table."""
 
 
 class Options(command.Options):

@@ -22,13 +22,13 @@ class Account:
     contexts: list[int] = field(default_factory=list[int])
     """Tokens of the context of each call."""
     cached: int = 0
-    """Tokens of the messages that the call before began with as well."""
+    """Number of tokens of the messages that the call before began with as well."""
     needed: int = 0
-    """Facts that the model's answers take from earlier messages."""
+    """Number of facts that the model's answers take from earlier messages."""
     held: int = 0
-    """Needed facts that the context holds."""
+    """Number of needed facts that the context holds."""
     orphans: int = 0
-    """Calls without a result and results without a call."""
+    """Number of calls without a result and results without a call."""
     seconds: list[float] = field(default_factory=list[float])
     """Seconds that the memory took for each message."""
 

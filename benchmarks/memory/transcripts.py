@@ -20,13 +20,13 @@ from tersely.messages import Json, get_text
 from tersely.split.sentences import split_units
 
 SHORTEST = 3
-"""Characters of a fact; shorter values occur everywhere."""
+"""Number of characters of a fact; shorter values occur everywhere."""
 SHORTEST_SENTENCE = 40
-"""Characters of a sentence that is a fact; shorter ones are like "Yeah." or "I think so."."""
+"""Number of characters of a sentence that is a fact; shorter ones are like "Yeah." or "I think so."."""
 TURNS_PER_CALL = 10
-"""Turns of a meeting between two calls of the model."""
+"""Number of turns of a meeting between two calls of the model."""
 FEWEST = 12
-"""Messages of a search run; most runs are shorter and need no memory."""
+"""Number of messages of a search run; most runs are shorter and need no memory."""
 
 _ACTION = re.compile(r"Action: *(\w+)\[(.*)\]\s*\Z", re.DOTALL)
 _NAME = re.compile(r"[A-Z0-9][\w.'-]*(?: [A-Z0-9][\w.'-]*)*")

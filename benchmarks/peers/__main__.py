@@ -134,7 +134,8 @@ def measure_needs(tasks: Tasks) -> Needs:
 
 
 def run_peer(peer: Peer, tasks: Tasks, count: Count, limit: int) -> tuple[Needs, Outputs]:
-    """Return a peer's outputs for the first `limit` questions of each task, or the reason why it has none."""
+    """Return a peer's outputs for the first `limit` questions of each task, or the reason why it has no
+    outputs."""
     try:
         with PeerProcess(peer.name) as process:
             return _run_process(process, peer, tasks, count, limit)

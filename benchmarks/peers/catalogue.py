@@ -13,15 +13,15 @@ class Peer:
     """Another compressor, as a package on PyPI."""
 
     name: str
-    """In tables, in the JSON and on the command line."""
+    """Its name in tables, in the JSON and on the command line."""
     package: str
     version: str
     setup: str
-    """Call and settings that are used here, and what limits the comparison."""
+    """The call and the settings of this benchmark, and the limits of the comparison."""
     takes_size: bool
-    """Whether it takes a target size, so that its output can be brought near the budget."""
+    """True if it takes a target size, so that its output can be brought near the budget."""
     is_slow: bool = False
-    """Whether it takes seconds for a question. It then gets only the first questions of each set, and one try
+    """True if it takes seconds for a question. It then gets only the first questions of each set, and one try
     to come near the budget."""
 
 

@@ -22,12 +22,12 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 WORKER = "benchmarks.peers.worker"
 CLOSE = (0.94, 1.02)
-"""Sizes, as shares of the budget, that need no further try."""
+"""Smallest and largest size, as shares of the budget, that need no further try."""
 TRIES, SLOW_TRIES = 2, 1
 """Tries of a peer to come near the rate."""
 
 Documents = Sequence[tuple[str | None, str]]
-"""Title and text of each."""
+"""Title and text of each document."""
 Count = Callable[[str], int]
 
 

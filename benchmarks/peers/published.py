@@ -33,7 +33,7 @@ PUBLISHED: Mapping[str, Mapping[float, tuple[int, int]]] = {
     "laya-compactor: gold documents of SQuAD": {0.303: (131, 200)},
     "Entroly: answers of SQuAD in a JSON result": {0.393: (57, 60), 0.192: (56, 60), 0.104: (53, 60)},
 }
-"""By setting and share of the tokens: what the peer kept of how many questions."""
+"""The published result of each setting at each share of the tokens: answers kept, and questions asked."""
 ALL = "all documents"
 COLUMNS = (
     Column("setting"),

@@ -49,7 +49,7 @@ NEEDS = ("version", "peak memory", "installed without weights", "load", "failed 
 
 Tasks = Mapping[str, Sequence[Example]]
 Key = tuple[str, str, float]
-"""System, task and budget."""
+"""Key of an output: system, task and budget."""
 Outputs = dict[Key, list[Output]]
 Needs = dict[str, str | float | None]
 """Cells of a system in the table of systems."""
@@ -101,7 +101,7 @@ def make_lines(
 
 
 def make_tables(lines: Lines, seed: int) -> list[Table]:
-    """Return the tables of what is kept and of the readers, if there are any."""
+    """Return the tables of kept answers and of the readers, if there are readers."""
     groups = group_lines(lines, "system", "task", "budget")
     tasks = list(dict.fromkeys(task for _, task, _ in groups))
     kept = [_describe_kept(key, groups, seed) for key in sorted(groups, key=lambda key: tasks.index(key[1]))]
@@ -150,7 +150,7 @@ def _describe_answers(reader: str, key: Key, groups: Mapping[Key, Lines], seed: 
 
 
 def list_systems(lines: Lines, needs: Mapping[str, Needs]) -> Table:
-    """Return the table of what each system needs."""
+    """Return the table of the time and the space that each system needs."""
     seconds: dict[str, list[float]] = {name: [] for name in needs}
     for line in lines:
         # The embeddings of the MiniLM controls come from a file.

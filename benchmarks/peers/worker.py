@@ -244,7 +244,7 @@ LOADERS: dict[str, Callable[[], Compress]] = {
     "claw-compactor": load_claw,
     "llamaindex": load_llamaindex,
 }
-"""By name of the catalogue, the function that loads the peer."""
+"""The function that loads each peer, by the peer's name in the catalogue."""
 
 
 def find_package(name: str) -> Path:

@@ -30,7 +30,7 @@ METRICS: tuple[Metric, ...] = ("answers", "support")
 
 LEAD = Column("lead", "points", interval="bootstrap")
 RATES = (Column("rate achieved", format=".3f"), Column("highest", format=".3f", printed=False))
-"""Tokens kept over tokens given, of all questions and of the question with most."""
+"""Tokens kept over tokens given: of all questions, and of the question with the largest share."""
 SETS = (
     Column("set"),
     Column("task", printed=False),
@@ -42,7 +42,8 @@ SETS = (
     Column("kept of these", "%"),
     Column("nothing kept"),
 )
-"""The last three: questions without an answer, and what tersely's own threshold keeps of them."""
+"""The last three columns count the questions without an answer, and say how much tersely's own threshold
+keeps of their documents."""
 ANSWERS = (
     Column("set"),
     Column("rate"),

@@ -38,9 +38,9 @@ PRINTED = 0.05
 """The loss that RESULTS.md shows."""
 PROMISED = 0.9
 FEWEST = 20
-"""Questions of a domain."""
+"""Smallest number of questions of a domain."""
 MORE = 3
-"""Times as many questions of the set that is split into domains."""
+"""Factor of the number of questions of the set that is split into domains."""
 OTHER_DOMAIN = "JavaScript packages"
 DOMAINS = {
     "Python and its libraries": "python3.11-doc numpy pytest attrs click packaging setuptools jinja2",

@@ -27,7 +27,7 @@ from tersely.split.sentences import split_units
 
 RECALLS = (0.9, 0.95, 0.99)
 NEGATIVES = 14
-"""Hard negatives for each passage of the calibration set."""
+"""Number of hard negatives for each passage of the calibration set."""
 MIXED = "all three, mixed as the calibration is"
 COLUMNS = (
     Column("set"),
@@ -72,9 +72,9 @@ class Coverage:
     rate: float
     """Mean share of tokens kept."""
     kept: tuple[int, ...]
-    """For each question 1 if an answer was kept, else 0."""
+    """1 for each question with a kept answer, 0 for each other question."""
     represented: int
-    """Calibration questions of the sets that the part represents; 0 if it represents none."""
+    """Number of calibration questions of the sets that the part represents; 0 if it represents none."""
 
     def to_row(self) -> Row:
         """Return the row of a table."""

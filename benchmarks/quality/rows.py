@@ -46,7 +46,7 @@ def make_lines(task: str, examples: Sequence[Example], rows: QuestionRows) -> li
 
 
 def _describe(results: Sequence[QuestionRow]) -> dict[str, Any]:
-    """Return what a system keeps of a question at each setting."""
+    """Return the result of a system for a question at each setting."""
     described: dict[str, Any] = {"tokens": [row.tokens_after for row in results]}
     if results[0].answer_kept is not None:
         described["answers"] = [int(bool(row.answer_kept)) for row in results]

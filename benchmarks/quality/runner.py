@@ -29,7 +29,7 @@ class QuestionRow:
     """One system's result for one question at one setting."""
 
     answer_kept: bool | None
-    """None if the question has no answer to keep."""
+    """True if an answer was kept; None if the question has no answer to keep."""
     support_kept: float
     """Number of supporting spans kept."""
     supports: int
@@ -37,11 +37,11 @@ class QuestionRow:
     tokens_before: int
     tokens_after: int
     kept: tuple[KeptSpan, ...] = ()
-    """Ranges that were kept; empty in rows that were read again."""
+    """The kept ranges; empty in rows that come from a file."""
 
 
 QuestionRows = dict[tuple[str, str], list[QuestionRow]]
-"""By system and setting, a row for each question of a task, in its order."""
+"""Rows of each system and setting: one for each question of a task, in its order."""
 
 
 def score_question(example: Example, kept: Sequence[KeptSpan], before: int, after: int) -> QuestionRow:
@@ -52,7 +52,8 @@ def score_question(example: Example, kept: Sequence[KeptSpan], before: int, afte
 
 
 def kept_and_total(rows: Sequence[QuestionRow], metric: Metric) -> tuple[Floats, Floats]:
-    """Return what was kept of each question and what there was to keep, both of shape (questions,)."""
+    """Return how many answers or spans of each question were kept, and how many it has, both of shape
+    (questions,)."""
     if metric == "answers":
         kept = [float(bool(row.answer_kept)) for row in rows]
         total = [float(row.answer_kept is not None) for row in rows]

@@ -35,7 +35,8 @@ MOST_WORDS = 5
 longer."""
 SETS = ("hotpotqa", "qed_nq_30", "squad", PACKAGES, MEETINGS, TOOLS)
 BEFORE = "tersely, with the sentence before"
-"""Whether sentences that open with a pronoun are read better with the one before them."""
+"""System that keeps the sentence before each sentence that opens with a pronoun, to test if this helps a
+reader."""
 
 
 class PairScorer:
@@ -70,7 +71,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A question with what a system keeps of its documents."""
+    """A question, and the text that a system keeps of its documents."""
 
     set: str
     id: str
@@ -82,7 +83,7 @@ class Context:
     text: str
     tokens: int
     before: int
-    """Tokens of all documents."""
+    """Number of tokens of all documents."""
     kept: tuple[KeptSpan, ...] | None = None
     """The kept parts as (document, start, end); None for a text that is not located in its documents."""
 

@@ -12,7 +12,7 @@ from benchmarks.reading.contexts import Context, Key
 from benchmarks.rows import read_lines
 
 ROWS = Path(__file__).parent / "rows"
-"""One file for the contexts, and one for each reader."""
+"""The folder of the rows: a file for the contexts, and one for each reader."""
 CONTEXTS = "contexts.jsonl"
 
 

@@ -19,7 +19,7 @@ MEAN = "mean of the sets"
 TITLES = {TOOLS: "Real tool results", MEETINGS: "Meetings of 5k to 11k words"}
 """Sets that are not passages, so that the mean leaves them out."""
 FEWEST = 10
-"""Questions of a row."""
+"""Number of questions of a row."""
 READ = (
     Column("reader"),
     Column("set"),
@@ -79,7 +79,7 @@ def title(name: str) -> str:
 
 
 def _name_sets(groups: Mapping[tuple[str, str, str], Mapping[str, Answer]], size: str) -> list[str]:
-    """Return the sets of passages of which tersely was asked at a size, or all of them for all documents."""
+    """Return the sets of passages that tersely compressed to a size, or all sets for the size "all"."""
     return sorted(
         {n for n, own, system in groups if n in TASKS and (size == "all" or (own == size and system == OURS))}
     )

@@ -49,7 +49,7 @@ class Question:
         )
 
     def _read(self, text: str) -> str:
-        """Return what a reader sees of a text."""
+        """Return the visible part of a text, as a reader sees it."""
         return " ".join((_TAG.sub(" ", text) if self.kind == "markup" else text).split())
 
 

@@ -1,4 +1,4 @@
-"""Run commands over packages and small projects, and make tool results of what they print."""
+"""Run commands over packages and small projects, and make tool results from their output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Workbench:
     packages: Path
 
     def run(self, command: str, folder: Path | None = None) -> str:
-        """Return what a shell command prints, with the paths of this machine shortened.
+        """Return the output of a shell command, with the paths of this machine shortened.
 
         Args:
             folder: where the command runs; by default the packages.

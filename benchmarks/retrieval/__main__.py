@@ -27,9 +27,9 @@ from tersely.score.bm25 import BM25
 
 TASKS = {"hotpotqa": "HotpotQA dev", "qed_nq_10": "Natural Questions (QED) dev", "squad": "SQuAD dev"}
 TIMED = 40
-"""Questions that both models embed one by one, in turns, for the times."""
+"""Number of questions that both models embed one by one, in turns, for the times."""
 DRAWN = 2000
-"""Documents that the vectors of the bank are mixed from."""
+"""Number of documents that the vectors of the bank are mixed from."""
 RANKS = (
     Column("system"),
     Column("set"),
@@ -44,7 +44,7 @@ TIMES = (Column("system"), Column("p50", "ms", format=".2f"))
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Sequence[str], Sequence[str]], Scores]
-"""Returns scores of shape (questions, documents) for questions and documents."""
+"""A function that returns scores of shape (questions, documents) for questions and documents."""
 
 
 def main(arguments: list[str] | None = None) -> int:

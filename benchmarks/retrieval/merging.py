@@ -85,7 +85,7 @@ def make_tables(lines: Lines) -> list[Table]:
 
 
 def _try_thresholds(chosen: float, lines: Lines) -> Iterator[Row]:
-    """Yield what would be merged at each threshold."""
+    """Yield a row for each threshold, with the shares of lessons that it merges."""
     for threshold in sorted({*THRESHOLDS, chosen}):
         yield {
             "threshold": threshold,
@@ -96,7 +96,8 @@ def _try_thresholds(chosen: float, lines: Lines) -> Iterator[Row]:
 
 
 def compare(embed: Embed, triples: Sequence[Triple]) -> tuple[Similarities, Similarities]:
-    """Return how similar the two wordings are, and how similar the other lesson is to the nearer wording."""
+    """Return the similarity of the two wordings, and the similarity of the other lesson to the nearer
+    wording."""
     lesson, same, other = (embed([triple[i] for triple in triples]) for i in range(3))
     nearer = np.maximum((lesson * other).sum(axis=1), (same * other).sum(axis=1))
     return (lesson * same).sum(axis=1), nearer

@@ -14,13 +14,13 @@ class TurnCounts:
     """Turns of an episode that keep the form."""
 
     replies: int
-    """Replies of the model."""
+    """Number of replies of the model."""
     well_formed: int
-    """Replies that the strategy could read."""
+    """Number of replies that the strategy could read."""
     summaries: int
-    """Turns that had something to summarise."""
+    """Number of turns that had something to summarise."""
     inside: int
-    """Summaries that have the length of their level."""
+    """Number of summaries that have the length of their level."""
     levels: tuple[int, ...]
     """Levels of the summaries."""
 

@@ -20,7 +20,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 OPSET = 20
 
 LARGE_TABLE = 10_000
-"""Rows from which a table of embeddings is quantised: that of the vocabulary."""
+"""Number of rows from which a table of embeddings is quantised: that of the vocabulary."""
 
 
 class _HiddenStates(torch.nn.Module):

@@ -64,7 +64,7 @@ COLUMNS = (
     Column("tokens", format=".0f"),
     Column("seconds", format=".1f"),
 )
-"""Shares of all sentences; scores of all questions; tokens and seconds are means."""
+"""Shares are of all sentences, and scores of all questions. Tokens and seconds are means."""
 
 
 class Options(command.Options):
@@ -82,11 +82,11 @@ class Summary:
     system: str
     sentences: int
     supported: int
-    """Sentences that the check of `tersely_agents.summaries` finds a source for."""
+    """Number of sentences that the check of `tersely_agents.summaries` finds a source for."""
     unknown: int
-    """Sentences with a name or a number that no document contains."""
+    """Number of sentences with a name or a number that no document contains."""
     contradicting: int
-    """Sentences that contradict their source by the rule of `contradiction.py`."""
+    """Number of sentences that contradict their source by the rule of `contradiction.py`."""
     tokens: int
     seconds: float
     """Time to choose what the model reads, and to write."""

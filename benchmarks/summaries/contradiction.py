@@ -1,8 +1,8 @@
 """A rule for sentences that contradict their source, because no entailment model is available offline.
 
-A sentence contradicts a unit that covers most of its words in three cases: one of the two denies and the
-other does not; each has a number that the other lacks; or the sentence has a name that no document contains.
-The rule misses what is false in other ways, and it takes some true combinations of two sources for false.
+A sentence is compared with a unit that covers most of its words. It contradicts the unit in three cases. Only
+one of the two is a denial. Each has a number that the other lacks. The sentence has a name that no document
+contains. The rule misses other false sentences, and it rejects some true sentences that combine two sources.
 """
 
 from __future__ import annotations

@@ -102,7 +102,8 @@ def make_request(results: Sequence[str]) -> bytes:
 
 
 def check(reply: httpx2.Response, *, shorter: bool) -> None:
-    """Raise RuntimeError unless the proxy does what is to be measured."""
+    """Raise RuntimeError unless the proxy shortened the request, or left it unchanged if `shorter` is
+    false."""
     expected = "compressed" if shorter else "unchanged"
     if reply.headers.get("x-tersely-status") != expected:
         raise RuntimeError(f"the proxy says {reply.headers.get('x-tersely-status')}, and not {expected}")

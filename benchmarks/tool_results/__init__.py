@@ -1,1 +1,1 @@
-"""Does what is kept of a tool result hold the answer, say nothing false, and still parse?"""
+"""Does a shortened tool result hold the answer, say nothing false, and still parse?"""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.tool_results`: what is kept of tool results, by tersely, others and simple cuts.
+"""`python -m benchmarks.tool_results`: answers kept in tool results, by tersely, others and simple cuts.
 
 Needs no data: the cases come from generators.
 """

@@ -28,7 +28,7 @@ class Case:
     values: dict[str, str]
     """Value of each entity by its name. All are different words."""
     parses: Callable[[str], bool] | None
-    """Whether a text still parses; None for kinds that nothing can break."""
+    """A function that tells if a text still parses; None for kinds that nothing can break."""
 
     def is_answered(self, text: str) -> bool:
         """Return whether `text` holds the answer."""

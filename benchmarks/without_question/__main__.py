@@ -24,7 +24,7 @@ MEASURES = {
     "named": "names and numbers of the summaries",
     "answers": "answers to later questions",
 }
-"""By name in `OpenCase.measure`, what is counted."""
+"""Titles of the numbers that `OpenCase.measure` counts, by name."""
 PRINTED = tuple(title for name, title in MEASURES.items() if name != "words")
 """Pairs of words are the stricter measure, so that words are only recorded."""
 COLUMNS = (
@@ -64,7 +64,7 @@ def measure(options: Options) -> Measured:
 def measure_set(
     name: str, rate: float, cases: Sequence[OpenCase], methods: Mapping[str, Method]
 ) -> list[Line]:
-    """Return what every method keeps of each case of a set."""
+    """Return a line for each method and case of a set, with the parts that the method keeps."""
     count = Compressor(HeadScorer()).count_tokens
     before = [sum(count(document.text) for document in case.documents) for case in cases]
     lines: list[Line] = []

@@ -17,7 +17,7 @@ from tersely import Document
 from tersely.metrics import contains_answer
 
 PARAGRAPHS = 20
-"""Paragraphs of a SQuAD article that are compressed together."""
+"""Number of paragraphs of a SQuAD article that are compressed together."""
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

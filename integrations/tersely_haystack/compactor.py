@@ -21,15 +21,15 @@ from tersely_agents.memory.shortening import Shortener
 from tersely_haystack.component import check_model_name
 
 SMALLEST_LIMIT = 50
-"""No tool result is shortened below this number of tokens."""
+"""Smallest number of tokens to which a tool result is shortened."""
 Content = str | Sequence[TextContent | ImageContent | FileContent]
 
 
 class TerselyCompactor:
-    """Compresses older tool results: `CompactionHook(TerselyCompactor(), context_window=...)`.
+    """A compactor of older tool results: `CompactionHook(TerselyCompactor(), context_window=...)`.
 
-    Keeps the sentences that the preceding user message needs, and only as far as the target requires. Calls
-    and other messages keep their places; errors, images and files stay unchanged.
+    It keeps the sentences that the user message before a result needs, and shortens only as far as the target
+    requires. Calls and other messages keep their places; errors, images and files stay unchanged.
 
     A shortened result says so in its first line, with the id of its original, which is kept in the message's
     meta. Give the agent the tool `open_original` of this package, so that the model can read it.
@@ -37,8 +37,8 @@ class TerselyCompactor:
     Args:
         model: None for the bundled model, a folder, or a hub name.
         keep: number of newest tool results that stay whole.
-        over: the largest number of tokens of a result at first; halved down to 50 until the history is small
-            enough. None shortens only the results of `tools`.
+        over: the largest number of tokens of a result at first. It is halved until the history is small
+            enough, but not below 50. None shortens only the results of `tools`.
         tools: limits in tokens by tool name; None leaves the results of that tool unchanged.
 
     Raises:
@@ -166,4 +166,5 @@ open_original = Tool(
     function=_open_original,
     inputs_from_state={"messages": "messages"},
 )
-"""Opens the originals of results that a `TerselyCompactor` has shortened in the same agent's history."""
+"""A tool that opens the originals of results that a `TerselyCompactor` has shortened in the same agent's
+history."""

@@ -18,13 +18,13 @@ from tersely_ledger import RecordingCompressor, default_path
 
 @component
 class TerselyDocumentCompressor:
-    """Compresses retrieved documents. `budget` and `rate` limit all documents together.
+    """A compressor of retrieved documents. `budget` and `rate` limit all documents together.
 
     The output documents are copies with the id, the score and the meta of their originals. The meta key
-    "tersely" holds `relevance` and `spans`: where each piece of the content comes from in the original.
-    Documents that the query does not need are left out; documents without text, such as images, stay, at the
-    end. If the model fails, the documents come back unchanged, or under a limit, exact matches choose the
-    sentences. Both are logged.
+    "tersely" holds `relevance` and `spans`, the place of each piece of the content in the original. Documents
+    that the query does not need are left out. Documents without text, such as images, stay, and come last. If
+    the model fails, the documents come back unchanged, or under a limit, exact matches choose the sentences.
+    Both are logged.
 
     Args:
         model: None for the bundled model, a folder, or a hub name.
@@ -107,7 +107,8 @@ class TerselyDocumentCompressor:
 
 
 def check_model_name(value: object) -> str | None:
-    """Return a folder, a hub name, or None for the bundled model. Raises InvalidInputError otherwise."""
+    """Return a folder, a hub name, or None for the bundled model. Raises InvalidInputError for anything
+    else."""
     if value is None:
         return None
     name = check_text(value, "model", "Pass text, or None.")

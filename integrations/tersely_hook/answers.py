@@ -1,7 +1,7 @@
 """Answer a hook's input.
 
 The replacement keeps the shape of the tool's output, because agents discard any other shape. So texts are
-replaced where they are, and everything else is copied. An output of an unknown shape is left alone.
+replaced in their places, and everything else is copied. An output of an unknown shape stays unchanged.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ CURSOR_MATCHER = "^MCP:"
 MAX_REQUEST, MAX_ARGUMENT = 2_000, 200
 """Number of characters of the user's message, and of each argument of the tool, that go into the query."""
 MAX_GREP = 20_000
-"""Characters of a result of Grep that Claude Code shows. It keeps a longer one in a file, and shows its first
-2,000, which is less than what a hook would leave."""
+"""Largest number of characters of a result of Grep that Claude Code shows whole. It keeps a longer one in a
+file, and shows its first 2,000, fewer than a hook would leave."""
 _NUMBERS_NOTE = (
     "These line numbers count only the lines above. For the numbers of the file, read it again with offset "
     "and limit; without them Claude Code only replies that the file is unchanged; "
@@ -56,7 +56,7 @@ def read_input(payload: bytes) -> Json:
 
 
 def answer(payload: bytes, shortener: Shortener) -> Json:
-    """Return the hook's answer to its input; an empty object leaves the tool's output as it is.
+    """Return the hook's answer to its input; an empty object leaves the tool's output unchanged.
 
     Raises ValueError for an input that is not JSON, and OSError if an original cannot be kept.
     """
@@ -83,7 +83,7 @@ def answer(payload: bytes, shortener: Shortener) -> Json:
         return copilot.answer(fields.get("toolResult"), shorten)
     if "cursor_version" in fields:
         return _answer_cursor(tool, fields.get("tool_output"), shorten)
-    # `turn_id` is of Codex, which rejects every replacement.
+    # Only Codex sends `turn_id`, and it rejects every replacement.
     if fields.get("hook_event_name") != "PostToolUse" or "turn_id" in fields:
         return {}
     output = fields.get("tool_response")

@@ -1,23 +1,24 @@
 """The command of the hook: passes its input to the daemon, and prints the daemon's answer.
 
-Its arguments are the command that starts the daemon. Whatever fails, it prints `{}`, which leaves the tool's
-output as it is, and exits with 0.
+Its arguments are the command that starts the daemon. After any failure it prints `{}`, which leaves the
+tool's output unchanged, and exits with 0.
 """
 
-# The package is not imported, and `socket` only as its C part: both take longer to load than a call may last.
+# The package is not imported, and only the C part of `socket` is: both take longer to load than a call may
+# last.
 import _socket
 import os
 import sys
 import time
 
 SWITCH = "TERSELY_HOOK"
-"""Environment variable: "off"; "shadow", to shorten nothing and only record it; or "holdout=0.1", to shorten
-nothing in this share of the sessions."""
+"""Environment variable. "off" switches the hook off. "shadow" only records what would be shortened.
+"holdout=0.1" shortens nothing in this share of the sessions."""
 MAX_BYTES = 8_000_000
-"""Larger inputs are left alone."""
+"""Largest number of bytes of an input. A larger input stays unchanged."""
 TIMEOUT_S = 2.0
 START_S = 10.0
-"""Time in which a daemon that was started is not started again."""
+"""Seconds after the start of a daemon in which no other one is started."""
 UNCHANGED = b"{}\n"
 
 
@@ -40,13 +41,14 @@ def is_off() -> bool:
 
 
 def read_mode() -> bytes:
-    """Return the line before a request that tells the daemon what else the switch says."""
+    """Return the line before a request that tells the daemon about "shadow" or "holdout"; empty without
+    them."""
     value = os.environ.get(SWITCH, "").lower()
     return value.encode() + b"\n" if value.startswith(("shadow", "holdout")) else b""
 
 
 def ask(request: bytes, start: "list[str]") -> bytes:
-    """Return the daemon's answer; without a daemon, start one and leave the output as it is."""
+    """Return the daemon's answer. Without a daemon, start one and leave the output unchanged."""
     place = folder()
     os.makedirs(place, 0o700, exist_ok=True)
     if not is_private(place):

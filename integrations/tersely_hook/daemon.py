@@ -21,12 +21,12 @@ from tersely_hook.store import Originals, originals_folder
 from tersely_ledger.store import SHORTENED
 
 IDLE_S = 900.0
-"""Time without a call after which the process ends."""
+"""Seconds without a call after which the process ends."""
 _READ_S = 5.0
 
 
 def make_reply(request: bytes, shortener: Shortener) -> bytes:
-    """Return the line that the client prints. Whatever fails, the tool's output stays as it is."""
+    """Return the line that the client prints. After any failure, the tool's output stays unchanged."""
     try:
         return json.dumps(answer(request, shortener)).encode("ascii") + b"\n"
     except Exception as error:  # noqa: BLE001 - a call that fails must not end the process

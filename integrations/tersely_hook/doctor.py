@@ -34,7 +34,7 @@ _LINES = 500
 
 
 def check() -> tuple[dict[str, Any], str | None]:
-    """Return what was found, and what is wrong."""
+    """Return facts about the hook, and its problem, if there is one."""
     commands = {agent: find_command(agent) for agent in AGENTS}
     states = {
         agent: AGENTS[agent].tools if command else "not installed" for agent, command in commands.items()
@@ -70,7 +70,7 @@ def check() -> tuple[dict[str, Any], str | None]:
 
 
 def _find_switch_problem() -> str | None:
-    """Return what is wrong with the value of the switch; None if it is understood."""
+    """Return the error in the value of the switch; None if it is understood."""
     mode = os.environ.get(SWITCH, "").lower()
     name, _, share = mode.partition("=")
     with suppress(ValueError):

@@ -30,10 +30,10 @@ _PRINTERS = _SCRIPTED | {
 }  # fmt: skip
 """Programs that print the files, or the original, that they are given."""
 _PREFIXES = {"!", "command", "do", "else", "sudo", "then", "time", "{"}
-"""Words that may stand before a program."""
+"""Words that may come before a program."""
 _SHELLS = {"bash", "dash", "sh", "zsh"}
 _MAX_SPLIT = 5_000
-"""Characters of a command whose quotes are read, which takes time."""
+"""Largest number of characters of a command whose quotes are read, which takes time."""
 _MAX_DEPTH = 3
 """Largest number of shells inside each other that are read."""
 _LINES = re.compile(r"[\d,+$]+p?")
@@ -48,8 +48,8 @@ _STRING = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\\])*)\1""", re.DOTALL)
 def is_protected(tool: str, tool_input: Mapping[str, Any], cwd: str, request: str) -> bool:
     """Return whether a tool's output must stay whole.
 
-    An agent can only edit a file that it has seen word for word, and it reads before it edits. So a file
-    counts as about to be edited unless a program writes it or it comes from elsewhere.
+    An agent can only edit a file that it has seen word for word, and it reads before it edits. So the hook
+    expects that a file will be edited, unless a program writes it or it comes from elsewhere.
     """
     words = list(_find_words(tool_input))
     if any(COMMAND in word or str(originals_folder()) in word for word in words) or "tersely" in tool:
@@ -135,7 +135,7 @@ def _unquote(string: re.Match[str]) -> str:
 
 
 def _split(command: str) -> list[str]:
-    """Return the words of a command; what ends a program's call is a word too."""
+    """Return the words of a command. A sign that ends a program's call is a word too."""
     if len(command) <= _MAX_SPLIT:
         words = shlex.shlex(command, posix=True, punctuation_chars="|;&()<>\n")
         words.whitespace, words.commenters, words.whitespace_split = " \t\r", "", True
@@ -145,7 +145,7 @@ def _split(command: str) -> list[str]:
 
 
 def _find_words(value: Any) -> Iterator[str]:
-    """Yield the texts in a value of JSON; of the addresses of files, their paths."""
+    """Yield the texts in a value of JSON. The address of a file becomes its path."""
     if isinstance(value, str):
         yield unquote(value.removeprefix("file://")) if value.startswith("file://") else value
     elif isinstance(value, dict | list):

@@ -1,4 +1,4 @@
-"""Record calls of the hook in the ledger, and what the session has cost so far, by its transcript."""
+"""Record calls of the hook in the ledger, and the tokens of the session so far, by its transcript."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 class CountingShortener:
-    """Shortens texts, and remembers those of one call."""
+    """A shortener that remembers the texts of one call."""
 
     def __init__(self, shortener: TextShortener) -> None:
         self._shortener = shortener
@@ -49,7 +49,7 @@ class Record:
     """File with the session's usage; None if it is not needed."""
 
     def write(self) -> None:
-        """Write the record, with what the session has used since the last one."""
+        """Write the record, with the tokens that the session has used since the last record."""
         entry = self.entry
         if self.transcript is not None and entry.conversation is not None:
             with _lock, contextlib.suppress(OSError, TerselyError):  # calls of one turn come at once
@@ -111,7 +111,8 @@ def make_record(
 
 
 def read_spent(path: str) -> tuple[Usage, str | None]:
-    """Return what the messages in a transcript of Claude Code have used, and their newest model."""
+    """Return the tokens that the messages in a transcript of Claude Code have used, and their newest
+    model."""
     used: dict[str, Usage] = {}
     model: str | None = None
     for line in read_backwards(path, None):

@@ -11,7 +11,7 @@ from typing import Any
 from tersely.user_text import strip_agent_blocks
 
 MAX_READ = 4_000_000
-"""Bytes from the end of a transcript in which the message is looked for."""
+"""Number of bytes at the end of a transcript in which the message is looked for."""
 _BLOCK = 1 << 16
 _AGENT_ID = re.compile(r"\w{1,64}")
 

@@ -42,9 +42,9 @@ class Agent:
     tools: str
     """Tools whose output the agent lets a hook replace."""
     entry: Callable[[str], Json]
-    """Returns the entry for a command, which the settings hold under the event."""
+    """A function that returns the entry of a command under an event of the settings."""
     start: str
-    """Settings of an agent that has none yet."""
+    """Settings of an agent without a settings file."""
     kept: int
     """Length of the shortest place that may go with the hook: Cursor refuses settings without "hooks"."""
 
@@ -87,7 +87,7 @@ REJECTED = {
     "codex": "Codex rejects a replaced output, and one that a hook blocks loses its exit code",
     "gemini": "Gemini CLI ignores a replaced output, and reports one that a hook blocks as an error",
 }
-"""Agents whose hooks cannot shorten anything, and why."""
+"""Agents whose hooks cannot shorten anything, and the reasons."""
 
 
 PERMISSION = f"Bash({COMMAND}:*)"
@@ -190,7 +190,7 @@ def _read(path: Path, event: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace the file in one step. A link to it stays one, and its permissions too."""
+    """Replace the file in one step. A link to it and its permissions stay."""
     json.loads(text)
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -285,7 +285,7 @@ def _append(text: str, node: _Node, depth: int, value: Any) -> str:
 
 
 def _remove(text: str, agent: Agent) -> str:
-    """Remove the hook's commands, and what is empty without them."""
+    """Remove the hook's commands, and entries that are empty without them."""
     while found := next(_find_commands(text, agent), None):
         root = _parse(text)
         place = _widen(root, found, agent.kept)

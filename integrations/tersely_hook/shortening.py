@@ -14,13 +14,13 @@ from tersely_agents.memory.shortening import Shortener
 from tersely_hook.store import Originals, shell_command
 
 OVER = 3_000
-"""Texts with more tokens are shortened."""
+"""Number of tokens above which a text is shortened."""
 KEEP = 2_000
-"""Largest number of tokens of what is kept."""
+"""Largest number of tokens of a shortened text."""
 
 
 class WordScorer:
-    """Scores prose by BM25. The compressor itself scores records, code and logs by words and errors."""
+    """A scorer of prose by BM25. The compressor itself scores records, code and logs by words and errors."""
 
     threshold = 0.5
     length_price = 0.0
@@ -36,7 +36,8 @@ class WordScorer:
 
 
 class _RecentCounter(ApproximateCounter):
-    """Counts a text once that the hook, its shortener and the compressor all want to have counted."""
+    """A counter that remembers its counts, because the hook, its shortener and the compressor count the same
+    text."""
 
     def __init__(self) -> None:
         self._count = lru_cache(maxsize=4)(super().count)
@@ -52,11 +53,11 @@ class ShorterText(NamedTuple):
     tokens_before: int
     tokens_after: int
     best_fits: bool
-    """Whether the part with the highest score fits `KEEP` tokens."""
+    """True if the part with the highest score fits into `KEEP` tokens."""
 
 
 class TextShortener:
-    """Shortens long texts, and keeps their originals. Safe to share between threads."""
+    """A shortener of long texts that keeps their originals. Threads may share it."""
 
     def __init__(self, originals: Originals) -> None:
         self._originals = originals

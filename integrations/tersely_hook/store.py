@@ -60,7 +60,7 @@ class Originals:
         return None if content is None else content.decode("utf-8", "surrogatepass")
 
     def _is_kept(self, key: str, size: int) -> bool:
-        """Return whether an original is there, and renew its age. To replace a file would take 7 ms."""
+        """Return whether an original is there, and renew its age. Replacing the file would take 7 ms."""
         path = self.path / key
         try:
             is_whole = path.stat().st_size == size
@@ -76,7 +76,8 @@ class Originals:
         return len(sizes), sum(sizes)
 
     def _sweep(self, most: int) -> int:
-        """Delete what is too old, and the oldest until `most` bytes are left. Return how many are."""
+        """Delete files that are too old, and then the oldest until at most `most` bytes are left. Return the
+        number of bytes left."""
         kept = 0
         files = sorted(
             ((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(self.path)),

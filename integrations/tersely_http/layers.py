@@ -1,4 +1,4 @@
-"""ASGI layers around an application, and the errors that clients get. A refusal costs next to nothing."""
+"""ASGI layers around an application, and the errors that clients get. A refusal takes almost no time."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ async def wait_until_gone(receive: Receive) -> None:
 
 
 class Recorder:
-    """Logs every request and gives it an id. Endpoints add fields to the log by `scope["tersely"]`.
+    """A layer that logs every request and gives it an id. Endpoints add fields to the log by
+    `scope["tersely"]`.
 
     Args:
         app: the application that answers.
@@ -103,13 +104,13 @@ class Recorder:
 
 
 class Guard:
-    """Refuses requests for another host, without the key, or with too large a body.
+    """A layer that refuses requests for another host, without the key, or with too large a body.
 
     Args:
         app: the application that answers all other requests.
         key: the key that clients must send; None if they need none.
         key_header: header that holds the key; `authorization` holds `Bearer KEY`.
-        is_open: whether a path needs no key.
+        is_open: returns whether a path needs no key.
         local_only: whether the Host header must name this machine.
         max_bytes: the largest number of bytes of a body.
     """

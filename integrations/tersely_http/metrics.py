@@ -14,7 +14,7 @@ _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class Metrics:
-    """Counters of one server. `count_admitted` returns how many requests are worked on or wait."""
+    """Counters of one server. `count_admitted` returns the number of requests that run or wait."""
 
     def __init__(self, count_admitted: Callable[[], int] = lambda: 0) -> None:
         registry = self._registry = CollectorRegistry()

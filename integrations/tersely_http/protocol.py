@@ -15,7 +15,8 @@ STALL_S = 30.0
 
 
 class TimedProtocol(H11Protocol):
-    """Closes a connection whose request is not complete `REQUEST_S` after it began, or could have begun.
+    """A protocol that closes a connection if its request is not complete `REQUEST_S` after it began, or could
+    have begun.
 
     It also closes a connection whose client leaves an answer unread for `STALL_S`.
     """

@@ -21,7 +21,7 @@ ENTRY_BYTES = 500
 
 
 class Recent(Generic[Key, Value]):
-    """Keeps values by key. Safe to share between threads.
+    """A store of values by key. Threads may share it.
 
     Args:
         list_texts: returns the texts of a value, each once.
@@ -36,7 +36,7 @@ class Recent(Generic[Key, Value]):
         self._kept: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
         """Time of the last use and value, the oldest use first."""
         self.size = 0
-        """Bytes of all values."""
+        """Number of bytes of all values."""
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -25,9 +25,9 @@ from tersely_http.protocol import TimedProtocol
 
 KEY_VARIABLE = "TERSELY_API_KEY"
 FINISH_S, END_S = 1, 1.7
-"""Seconds after the signal to stop until requests are ended, and until the process is."""
+"""Seconds from the signal to stop until requests are ended, and until the process is ended."""
 MAX_CONNECTIONS = 500
-"""Open connections, idle ones included. Further ones are answered with 503."""
+"""Largest number of open connections, idle ones included. Further ones are answered with 503."""
 
 
 def read_key(file: str | None) -> str | None:
@@ -61,7 +61,7 @@ def listen(host: str, port: int, option: str) -> socket.socket:
     # asyncio sends small parts at once only if the protocol is named, not left at 0.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # Not on Windows, where it would let two programs have one port.
+        # On Windows, this would let two programs have one port.
         if hasattr(socket, "AF_UNIX"):
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
@@ -77,7 +77,7 @@ def listen(host: str, port: int, option: str) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """Ends the process soon after it is told to stop, even if a thread still works."""
+    """A server that ends its process soon after it is told to stop, even if a thread still works."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if not self.should_exit:
@@ -122,7 +122,7 @@ def run_command(
 
 
 class _JsonFormatter(logging.Formatter):
-    """Writes one JSON object per line."""
+    """A formatter that writes one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))

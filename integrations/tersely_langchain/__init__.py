@@ -4,7 +4,7 @@
 - `TerselyPreparer`: a document transformer that prepares passages on their way into an index
 - `TerselyReranker`: a cross-encoder for `CrossEncoderReranker`
 - `TerselyMiddleware`: compresses tool results before they enter the history, in `create_agent`
-- `TerselyMemory`: the same, and the model is never shown more than a limit
+- `TerselyMemory`: does the same, and never shows the model more than a limit
 - `TerselyContextEdit`: shows the model older tool results compressed, in `ContextEditingMiddleware`
 - `open_original`: a tool that lets the model read the originals
 - `TerselySummary`: a summary without a model call, for `SummarizationMiddleware(summarizer=...)`

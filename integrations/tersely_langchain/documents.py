@@ -47,15 +47,15 @@ class CompressorArguments(CompressionArguments, total=False):
 
 
 class TerselyCompressor(BaseDocumentCompressor):
-    """Compresses retrieved documents. `budget` and `rate` limit all documents together.
+    """A compressor of retrieved documents. `budget` and `rate` limit all documents together.
 
     `TerselyCompressor(budget=800)` takes every option of `Compressor.compress`; they are in `options`.
 
     The output documents are new, with the id and the metadata of their originals. The metadata key "tersely"
-    holds `relevance` and `spans`: where each piece of the text comes from in the original
-    (`page_content[at:at + end - start] == original.page_content[start:end]`). Documents that the query does
-    not need are left out. If the model fails, the documents come back unchanged, or under a limit, exact
-    matches choose the sentences. Both are logged.
+    holds `relevance` and `spans`, the place of each piece of the text in the original (`page_content[at:at +
+    end - start] == original.page_content[start:end]`). Documents that the query does not need are left out.
+    If the model fails, the documents come back unchanged, or under a limit, exact matches choose the
+    sentences. Both are logged.
 
     Documents that a `TerselyPreparer` has prepared take less time; the output does not hold that data.
     Callbacks get the receipt, without texts, as the custom event "tersely.compression".
@@ -123,10 +123,11 @@ def _shorten(originals: list[Document], result: tersely.Compression) -> list[Doc
 
 
 class TerselyPreparer(BaseDocumentTransformer):
-    """Prepares documents before they are stored, so that a `TerselyCompressor` later takes less time.
+    """A transformer that prepares documents before they are stored, so that a `TerselyCompressor` later takes
+    less time.
 
-    The prepared data goes into the metadata under "tersely_prepared", as text about twice as long as the
-    document's. Split documents before, not after.
+    The prepared data goes into the metadata under "tersely_prepared", as text that is about twice as long as
+    the document's. Split documents before you prepare them.
 
     Args:
         compressor: one with the model of the `TerselyCompressor`; None for the bundled model.
@@ -152,7 +153,8 @@ class TerselyPreparer(BaseDocumentTransformer):
 
 
 class TerselyReranker(BaseCrossEncoder):
-    """Ranks texts by relevance: `CrossEncoderReranker(model=TerselyReranker(), top_n=3)`.
+    """A cross-encoder that ranks texts by relevance: `CrossEncoderReranker(model=TerselyReranker(),
+    top_n=3)`.
 
     Args:
         reranker: any of `tersely.rerank`; None for the relevance that the bundled model computes.
@@ -168,7 +170,7 @@ class TerselyReranker(BaseCrossEncoder):
         self._reranker = reranker or Relevance()
 
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
-        """Return how relevant each text is to its query, for pairs of (query, text).
+        """Return the relevance of each text to its query, for pairs of (query, text).
 
         Pairs with the same query are read together. Raises InvalidInputError unless given pairs of texts.
         """

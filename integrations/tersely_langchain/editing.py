@@ -15,7 +15,8 @@ from tersely_langchain.messages import find_query, find_tools, find_user_text, s
 
 
 class TerselyContextEdit:
-    """Shows the model older tool results compressed when the history has more than `trigger` tokens.
+    """An edit that compresses older tool results for the model when the history has more than `trigger`
+    tokens.
 
     Use it as `ContextEditingMiddleware(edits=[TerselyContextEdit()])`. The history itself stays unchanged. In
     lists of content blocks the texts are compressed; other blocks and errors stay. Each compressed result
@@ -65,9 +66,9 @@ class TerselyContextEdit:
 
 
 class TerselySummary:
-    """Summarizes without a model call: `SummarizationMiddleware(model, summarizer=TerselySummary())`.
+    """A summarizer without a model call: `SummarizationMiddleware(model, summarizer=TerselySummary())`.
 
-    Keeps the sentences of the history that the last user message needs, word for word.
+    It keeps the sentences of the history that the last user message needs, word for word.
 
     Args:
         budget: the largest number of tokens of the summary.

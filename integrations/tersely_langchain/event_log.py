@@ -1,4 +1,4 @@
-"""Event store of an `AgentMemory` that is kept in an agent's state."""
+"""The event store of an `AgentMemory` in an agent's state."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class EventLog:
             logger.info("the history was edited, so its context is built again")
 
     def save(self) -> SavedMemory:
-        """Return what the agent's state should hold."""
+        """Return the memory for the agent's state."""
         digest = self._digest(self.messages_read)
         return {"read": self.messages_read, "digest": digest, "events": self._events}
 

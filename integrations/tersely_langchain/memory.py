@@ -30,11 +30,11 @@ logger = logging.getLogger("tersely")
 NO_TASK = {"role": "user", "content": "[the conversation so far]"}
 """First message of the memory if the history begins with a message of the assistant."""
 CALL_CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
-"""LangChain marks its own calls that write summaries like this."""
+"""Mark of LangChain's own calls that write summaries."""
 
 
 class TerselyMemoryState(TerselyState):
-    """The agent's state with what the memory needs besides the history.
+    """The agent's state, and the values that the memory needs besides the history.
 
     Checkpointers keep it, and `invoke` does not return it.
     """
@@ -43,7 +43,7 @@ class TerselyMemoryState(TerselyState):
 
 
 class TerselyMemory(TerselyMiddleware):
-    """Shows the model a context of less than `limit` tokens.
+    """A middleware that shows the model a context of less than `limit` tokens.
 
     When the next step would not fit, the model is asked for notes, and the context starts again from the
     task, the pins and the notes (see `AgentMemory`). The history itself stays whole. Tool results are
@@ -128,7 +128,7 @@ class TerselyMemory(TerselyMiddleware):
         return {"tersely_memory": log.save(), **originals}
 
     def _replace_messages(self, request: ModelRequest[Any], chat: LangChainChat | None) -> ModelRequest[Any]:
-        # The request's messages, not the state's: other middleware may have changed them.
+        # Take the request's messages instead of the state's, because other middleware may have changed them.
         log = _open_log(request.messages, request.state, request.runtime)
         memory = self._read_history(log, chat)
         unchanged: dict[str, list[AnyMessage]] = {}
@@ -153,7 +153,7 @@ class TerselyMemory(TerselyMiddleware):
             try:
                 memory.append(message)
             except InvalidInputError:
-                # For example a result without its call, which providers refuse too: it becomes text.
+                # A result without its call, for example. Providers refuse it too, so it becomes text.
                 memory.interrupt()
                 if memory.transcript.is_full:
                     memory.prepare(chat)

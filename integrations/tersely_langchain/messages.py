@@ -44,7 +44,8 @@ _OFFSET_KEYS = ("annotations", "citations")
 
 
 def to_openai(message: BaseMessage) -> Json:
-    """Convert a message to OpenAI's format; to a text message if that format cannot hold its content."""
+    """Convert a message to OpenAI's format. If that format cannot hold its content, make it a text
+    message."""
     try:
         converted = convert_to_openai_messages(message)
     except ValueError:
@@ -70,7 +71,7 @@ def find_user_text(messages: Sequence[AnyMessage]) -> str:
 
 
 def find_query(messages: Sequence[AnyMessage], place: int) -> str | None:
-    """Return what the tool result at `place` is needed for: its call's arguments, and the last user message.
+    """Return the query for the tool result at `place`: its call's arguments, and the last user message.
 
     Only earlier messages count, so that the same result is always shortened to the same text.
     """
@@ -105,7 +106,8 @@ def shorten_result(
     texts = read_texts(message.content)
     if not texts:
         return message, []
-    # The note, not the text, says whether it was shortened before: a tool may write what it likes.
+    # Only the note says whether it was shortened before. The text does not, because a tool may write
+    # anything.
     note = message.additional_kwargs.get(NOTE_KEY)
     shortened, originals, _ = shortener.shorten_texts(texts, limit, query, note and note["id"])
     if shortened == texts:

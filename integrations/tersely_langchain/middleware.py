@@ -91,7 +91,7 @@ class _OpenOriginal(StructuredTool):
 
 
 open_original = _OpenOriginal.from_function(_open_original, name=TOOL_NAME, parse_docstring=True)
-"""Opens the originals of this agent's thread, for agents that use `TerselyContextEdit`."""
+"""The tool that opens the originals of this agent's thread, for agents that use `TerselyContextEdit`."""
 
 
 def _merge(old: dict[str, str] | None, new: dict[str, str] | None) -> dict[str, str]:
@@ -108,10 +108,11 @@ class TerselyState(AgentState[Any]):
 
 
 class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
-    """Compresses every tool result of more than `over` tokens before it enters the history.
+    """A middleware that compresses every tool result of more than `over` tokens before it enters the history.
 
-    Keeps what the call's arguments and the last user message need. A message that was sent once never
-    changes, so prompt caches stay warm. The model gets a tool, `open_original`, to read what was left out.
+    It keeps the parts that the call's arguments and the last user message need. A message that was sent once
+    never changes, so prompt caches stay warm. The model gets a tool, `open_original`, to read what was left
+    out.
 
     In lists of content blocks the texts are compressed, also if a tool returns them in a `Command`. Images,
     other blocks and errors stay. If the compressor's model fails, exact matches choose the sentences, and the

@@ -1,4 +1,4 @@
-"""A ledger of what was shortened and what it cost, in one SQLite file without any text of a request.
+"""A ledger of shortened texts and their costs, in one SQLite file that has no text of a request.
 
 - `store`: the file with a row for each request, and the arm of its conversation
 - `compressor`: a compressor that records what it does, for the adapters

@@ -19,11 +19,11 @@ from tersely_ledger.store import HELD_OUT, SHORTENED, Entry
 from tersely_ledger.usage import Usage
 
 LEAST_CONVERSATIONS = 20
-"""With fewer in an arm, the interval holds the true value too rarely. In simulations with log-normal costs
-(sigma 1.2), a 95 % interval held it in 90 % of the cases with 10 conversations in each arm, in 92 % with 20,
-and in 93 % with 60."""
+"""Smallest number of conversations in an arm. With fewer, the interval holds the true value too rarely. In
+simulations with log-normal costs (sigma 1.2), a 95 % interval held it in 90 % of the cases with 10
+conversations in each arm, in 92 % with 20, and in 93 % with 60."""
 SAME = 0.01
-"""An interval within this share around 0 shows that there is no difference that matters."""
+"""Largest saved share that does not matter. An interval within it on both sides of 0 shows no difference."""
 _SAMPLES, _CONFIDENCE = 2000, 0.95
 
 
@@ -34,7 +34,7 @@ class Prices:
     input: float
     output: float
     cache_read: float | None = None
-    """Multiple of the input's price; None if unknown. So is `cache_write`."""
+    """Multiple of the input's price, as `cache_write` is too; None if unknown."""
     cache_write: float | None = None
 
     @classmethod
@@ -70,9 +70,9 @@ class Prices:
 def compare(entries: Sequence[Entry], prices: Prices | None) -> dict[str, Any]:
     """Return the net result of shortening, as JSON values.
 
-    Compares only conversations in which something was, or would have been, shortened. The others are alike in
-    both arms. Counts only requests with the same held-out share and source as the newest one, because a proxy
-    and a hook see different parts of a conversation.
+    Only conversations in which a text was, or would have been, shortened are compared. The others are alike
+    in both arms. Only requests with the same held-out share and source as the newest one count, because a
+    proxy and a hook see different parts of a conversation.
     """
     kinds = [(entry.share, entry.source) for entry in entries if entry.share]
     chosen = [entry for entry in entries if (entry.share, entry.source) == kinds[-1]] if kinds else []

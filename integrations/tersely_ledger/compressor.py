@@ -18,7 +18,7 @@ _REASON = "shadow: what was left out is only recorded"
 
 
 class RecordingCompressor(Compressor):
-    """Works as another compressor does, and records each of its calls in a ledger.
+    """A compressor that works like another one, and records each call in a ledger.
 
     Pass it to an adapter in place of the other. A memory cannot be in shadow, because it must keep its limit.
     A ledger that fails stops no call.

@@ -19,7 +19,7 @@ from tersely_ledger.show import (
 
 _PAGE = Path(__file__).with_name("page.html")
 _MAX_DAYS = 60
-"""The newest days are drawn."""
+"""Largest number of days in the drawing. The newest are drawn."""
 
 
 def make_page(report: dict[str, Any]) -> str:

@@ -81,7 +81,7 @@ def _sum_texts(entries: Iterable[Entry]) -> dict[str, Any]:
 
 
 def _sum_usage(entries: Sequence[Entry], prices: Prices | None) -> dict[str, Any]:
-    """Add up what the provider reported."""
+    """Add up the tokens that the provider reported."""
     usages = [entry.usage for entry in entries if entry.usage is not None]
     sums = {
         "requests": len(entries),

@@ -83,7 +83,7 @@ def describe_net(net: dict[str, Any]) -> tuple[str, str]:
 
 
 def describe_texts(report: dict[str, Any]) -> list[str]:
-    """Return what was delivered, and what would have been."""
+    """Return the tokens that were delivered, and those that would have been."""
     lines: list[str] = []
     for key, verb in (("delivered", "Delivered"), ("not_delivered", "Computed and not delivered")):
         texts = report[key]

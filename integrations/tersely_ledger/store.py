@@ -22,7 +22,7 @@ logger = logging.getLogger("tersely.ledger")
 SHORTENED, HELD_OUT, SHADOW = "shortened", "held_out", "shadow"
 """The arms. Only requests of the first are delivered with shorter texts."""
 MAX_ROWS = 50_000
-"""The oldest requests go first. A row has about 300 bytes."""
+"""Largest number of requests. The oldest are deleted first. A row has about 300 bytes."""
 MAX_TOOLS, MAX_NAME = 16, 64
 """Largest number of tools of a request that are named, and of characters of a name. A client chooses both."""
 OTHER_TOOLS = "other tools"
@@ -40,7 +40,7 @@ _SCHEMA = (
 )
 
 Tools = Mapping[str, tuple[int, int, int]]
-"""By tool: number of texts, and their tokens before and after."""
+"""The number of texts of each tool, and their tokens before and after."""
 
 
 class LedgerError(TerselyError):
@@ -58,7 +58,7 @@ class LedgerSettings:
     holdout: float = 0.1
     """Share of the conversations that are never shortened, for comparison."""
     shadow: bool = False
-    """Whether nothing is shortened: what would have been is recorded."""
+    """True to shorten nothing, and only record what would have been shortened."""
 
     def __post_init__(self) -> None:
         if self.holdout != 0:
@@ -75,7 +75,7 @@ class Entry:
     arm: str = SHORTENED
     status: str
     tools: Tools = field(default_factory=dict)
-    """Texts that were shortened or, in the other arms, would have been."""
+    """Number of texts that were shortened or, in the other arms, would have been."""
     best_left_out: int = 0
     """Number of these texts that lost the part with the highest score because it exceeded the limit."""
     conversation: str | None = None
@@ -86,17 +86,17 @@ class Entry:
     """HTTP status of the provider's answer."""
     model: str | None = None
     usage: Usage | None = None
-    """Tokens that the provider reported; None if it reported none."""
+    """Tokens that the provider reported; None if it did not report them."""
     time: float = field(default_factory=time.time)
 
     @property
     def tokens_before(self) -> int:
-        """Tokens of the shortened texts before."""
+        """Number of tokens of the shortened texts before."""
         return sum(before for _, before, _ in self.tools.values())
 
     @property
     def tokens_after(self) -> int:
-        """Tokens of their shortened forms."""
+        """Number of tokens of their shortened forms."""
         return sum(after for _, _, after in self.tools.values())
 
 
@@ -120,7 +120,7 @@ def sum_tools(changes: Iterable[tuple[str, int, int]]) -> dict[str, tuple[int, i
 
 
 class Ledger:
-    """The ledger in a file, which is created if it is missing. Safe to share between threads.
+    """The ledger in a file, which is created if it is missing. Threads may share it.
 
     Several processes may write to it. Raises LedgerError if it cannot be used.
     """

@@ -16,14 +16,14 @@ class Usage(NamedTuple):
     """Tokens of a request by their price."""
 
     input: int
-    """Tokens of the prompt that were neither read from a cache nor written to one."""
+    """Number of tokens of the prompt that were neither read from a cache nor written to one."""
     cache_read: int
     cache_write: int
     output: int
 
     @property
     def prompt(self) -> int:
-        """All tokens of the prompt."""
+        """Number of all tokens of the prompt."""
         return self.input + self.cache_read + self.cache_write
 
 
@@ -36,7 +36,7 @@ class Reported:
 
 
 class UsageReader:
-    """Reads what an answer reports while its bytes pass.
+    """A reader of the usage that an answer reports, while the answer's bytes pass.
 
     Args:
         content_type: header of the answer. It is read if it is JSON or a stream of events.
@@ -75,7 +75,7 @@ class UsageReader:
                     self._first, self._last = self._first or bytes(line), bytes(line)
 
     def read(self) -> Reported:
-        """Return what was reported so far, even if the answer has broken off."""
+        """Return the usage reported so far, even if the answer has broken off."""
         reported = Reported()
         if not self._is_stream:
             lines = [bytes(self._rest)]
@@ -99,7 +99,7 @@ class UsageReader:
 
 
 def read_usage(fields: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens of a usage object of OpenAI or Anthropic; None if it has none."""
+    """Return the tokens of a usage object of OpenAI or Anthropic; None if it lists no tokens."""
     details = fields.get("prompt_tokens_details", fields.get("input_tokens_details"))
     read = _get(fields, "cache_read_input_tokens")
     written = _get(fields, "cache_creation_input_tokens")

@@ -22,15 +22,16 @@ from tersely_agents.memory.shortening import Shortener
 TASK_SHARE = 0.4
 """Largest share of the limit for the first message, which stays through every reset."""
 DEFAULT_SESSION = "default"
-"""Session of messages that name none."""
+"""Session of messages that name no session."""
 SEPARATOR = "\n\n"
 TITLES = {"user": "User", "assistant": "Assistant"}
 
 
 class TerselyMemoryBlock(BaseMemoryBlock[str]):
-    """Brings back earlier messages: `Memory.from_defaults(memory_blocks=[TerselyMemoryBlock()])`.
+    """A memory block that brings back earlier messages:
+    `Memory.from_defaults(memory_blocks=[TerselyMemoryBlock()])`.
 
-    Shows at most `budget` tokens of the messages that have left the chat history: the sentences that the
+    It shows at most `budget` tokens of the messages that have left the chat history: the sentences that the
     newest message needs. Lessons of an experience bank, if there is one, take at most half of the budget.
 
     An `AgentMemory` of `limit` tokens holds the messages of each session; messages that no longer fit are
@@ -91,7 +92,8 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
                 memory.prepare(None)  # takes in the step, so that it is found
 
     def _recall(self, session: str, query: str, budget: int) -> str:
-        """Return what the query needs of a session and of the lessons, in at most `budget` tokens."""
+        """Return the parts of a session and of the lessons that the query needs, in at most `budget`
+        tokens."""
         with self._lock:
             memory = self._find_memory(session)
             messages = [] if memory is None else memory.transcript.conversation
@@ -119,7 +121,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
         return self._memories.get(session)
 
     def _open_memory(self, session: str, first: Sequence[Mapping[str, Any]] | None) -> AgentMemory:
-        """Open a session: a new one with the messages `first`, or for None the one in the store."""
+        """Open a session: a new one with the messages `first`, or the one in the store if `first` is None."""
         memory = AgentMemory(
             first, limit=self.limit, compressor=self.compressor, store=self.store, session=session
         )
@@ -138,7 +140,7 @@ def _to_openai(message: ChatMessage) -> dict[str, Any]:
         return {"role": "assistant", "content": f"Result of a tool: {text}"}
     calls: list[str] = []
     for block in message.blocks:
-        # By the name of its type: only newer versions of LlamaIndex have a class for it.
+        # Compare the name of its type, because only newer versions of LlamaIndex have a class for it.
         if getattr(block, "block_type", "") == "tool_call":
             call: Any = block
             calls.append(f"{call.tool_name} {call.tool_kwargs}")

@@ -61,19 +61,18 @@ class PostprocessorArguments(CompressionArguments, total=False):
 
 
 class TerselyPostprocessor(BaseNodePostprocessor):
-    """Compresses retrieved nodes. `budget` and `rate` limit all nodes together.
+    """A compressor of retrieved nodes. `budget` and `rate` limit all nodes together.
 
     `TerselyPostprocessor(budget=800)` takes every option of `Compressor.compress`; they are in `options`.
     Without a query, the most informative sentences are kept, which needs a limit. With `order="rerank"` the
     nodes are sorted by relevance, which becomes their score.
 
     The output nodes are copies with the same ids and relationships. The metadata key "tersely", hidden from
-    models and embeddings, holds `relevance` and `spans`: where each piece of the text comes from in the
-    original. `start_char_idx` and `end_char_idx` reach from the first piece to the last. Nodes that the query
-    does not need are left out. Nodes without text stay, and so do nodes that also hold an image, a sound or a
-    video, with the text that is needed. If the model fails, the nodes come back unchanged, or under a limit,
-    exact matches choose the sentences. Both are logged. A `TerselyCompressionEvent` with the receipt is
-    dispatched.
+    models and embeddings, holds `relevance` and `spans`, the place of each piece of the text in the original.
+    `start_char_idx` and `end_char_idx` reach from the first piece to the last. Nodes that the query does not
+    need are left out. Nodes without text stay, and so do nodes that also hold an image, a sound or a video,
+    with the text that is needed. If the model fails, the nodes come back unchanged, or under a limit, exact
+    matches choose the sentences. Both are logged. A `TerselyCompressionEvent` with the receipt is dispatched.
 
     Nodes that a `TerselyPreparer` has prepared take less time; the output does not hold that data.
 
@@ -187,7 +186,8 @@ def _hide(node: BaseNode, key: str) -> dict[str, Any]:
 
 
 class TerselyPreparer(TransformComponent):
-    """Prepares nodes before they are stored, so that a `TerselyPostprocessor` later takes less time.
+    """A transformation that prepares nodes before they are stored, so that a `TerselyPostprocessor` later
+    takes less time.
 
     The prepared data goes into the metadata under "tersely_prepared", hidden from models and embeddings, as
     text about twice as long as the node's. Put it after the splitter of a pipeline.

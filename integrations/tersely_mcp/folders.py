@@ -78,9 +78,9 @@ class Folder:
     def __init__(self, given: str | Path) -> None:
         self.path = Path(given).resolve()
         self.name = self.path.name
-        """Last part of its path; more of it if another folder has the same."""
+        """Its name: the last part of its path, or more parts if another folder ends in the same part."""
         self.outer = self
-        """Outermost allowed folder that holds this one; else itself."""
+        """Outermost allowed folder that holds this one; itself if no other does."""
         self._given = Path(os.path.abspath(given))
         self._named = tuple(part for part in Path(os.path.normpath(given)).parts if part not in ("..", "/"))
         self._handle = Handle.open(self.path)
@@ -207,8 +207,8 @@ class Folders:
         match a pattern and cannot be read, are skipped.
 
         Raises:
-            InvalidInputError: a path leads out of the folders, or through a link; no file has a name; a named
-                file cannot be read; the files are too many or too large; none can be read.
+            InvalidInputError: a path leads out of the folders or through a link, a name fits no file, a named
+                file cannot be read, the files are too many or too large, or no file can be read.
         """
         if not self._folders:
             raise InvalidInputError("No folder is allowed. Start with --folder, or pass documents.")

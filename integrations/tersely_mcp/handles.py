@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HAS_HANDLES = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
-"""Whether the system opens files relative to a folder. On Windows, which does not, a path is checked, opened
+"""True if the system opens files relative to a folder. Windows does not, so there a path is checked, opened
 and checked again."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # Opening a pipe must not wait for a writer.
@@ -30,9 +30,9 @@ class Handle:
     """An open folder."""
 
     path: Path
-    """Its path when it was opened; used only on systems without handles."""
+    """Its path when it was opened, which is used only on systems without handles."""
     number: int | None
-    """Number of the operating system; None on systems without handles."""
+    """Its number in the operating system; None on systems without handles."""
 
     @classmethod
     def open(cls, path: Path) -> Handle:

@@ -30,7 +30,7 @@ CHARACTERS_PER_DOCUMENT = 500
 @dataclass
 class DroppedDocument:
     number: int
-    """For `expand`."""
+    """Number by which `expand` opens the document."""
     source: str
     """Its path, or its place among the documents, counted from 1."""
 
@@ -40,7 +40,7 @@ class KeptDocument:
     """A document with at least one kept piece."""
 
     number: int
-    """For `expand`."""
+    """Number by which `expand` opens the document."""
     source: str
     """Its path, or its place among the documents, counted from 1."""
     characters: int

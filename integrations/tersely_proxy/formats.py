@@ -1,7 +1,7 @@
 """Find the texts of a request that may be shortened, for each chat interface that the proxy knows.
 
-The query of a text depends only on what comes before it. So the same text in the same conversation is always
-shortened to the same bytes, and the provider's prompt cache still fits.
+The query of a text depends only on the messages before it. So the same text in the same conversation is
+always shortened to the same bytes, and the provider's prompt cache still fits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Block:
     """Offset of the text in the string."""
     tool: str
     query: str | None
-    """Question that the text should answer; None if the request has none."""
+    """Question that the text should answer; None if the request has no question."""
 
 
 def read_chat(body: Any) -> Iterator[Block]:
@@ -214,7 +214,8 @@ READERS: dict[str, Callable[[Any], Iterator[Block]]] = {
     ":streamGenerateContent": read_gemini,
     ":countTokens": read_gemini_count,
 }
-"""Readers by the end of a request's path. Tokens are counted of what would be sent."""
+"""Readers by the end of a request's path. Requests that count tokens are read too, so that the count is that
+of the shortened request."""
 
 _OUTPUTS = {
     "function_call_output": "",
@@ -274,7 +275,7 @@ def _output_texts(output: Any, place: Place) -> Texts:
 
 
 def _read_commands(action: Any) -> str:
-    """Return what a call tells a shell to run."""
+    """Return the command that a call gives to a shell."""
     given = action if isinstance(action, dict) else {}
     if isinstance(commands := given.get("commands"), list):
         return "\n".join(map(str, commands))

@@ -67,7 +67,7 @@ class ProxySettings:
     key: str | None = field(default=None, repr=False)
     """Key that clients send as `x-tersely-key: KEY`; None if everybody may use the proxy."""
     local_only: bool = True
-    """Whether requests must name this machine as their host."""
+    """True if requests must name this machine as their host."""
     slots: int | None = None
     """Largest number of requests that are shortened at once; None for one on each usable core."""
     queue: int = 64
@@ -77,7 +77,8 @@ class ProxySettings:
     max_bytes: int = 64 * 2**20
     """Largest number of bytes of a request's body."""
     open_originals: bool = False
-    """Whether the model gets a tool that returns the original of a shortened text. The proxy runs it."""
+    """True if the model gets a tool that returns the original of a shortened text. The proxy runs this
+    tool."""
     ledger: LedgerSettings | None = None
     """Settings of the ledger that records requests, and of the share that is left unchanged for comparison;
     None for neither."""

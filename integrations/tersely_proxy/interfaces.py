@@ -80,7 +80,7 @@ class Interface(ABC):
 
     @abstractmethod
     def join(self, first: Json, second: Json) -> Json:
-        """Return the second answer with what the first shows, and the tokens of both."""
+        """Return the second answer with the visible parts of the first, and with the tokens of both."""
 
 
 class Chat(Interface):
@@ -285,7 +285,7 @@ def add_usage(first: Any, second: Any) -> Any:
 
 
 def _drop_last_thoughts(items: Sequence[Json]) -> list[Json]:
-    """Leave out thoughts at the end: what they belong to is not shown."""
+    """Leave out thoughts at the end, because the call that they belong to is not shown."""
     left = list(items)
     while left and is_thought(left[-1]):
         left.pop()

@@ -18,7 +18,7 @@ class _Item:
     value: Json
     events: list[Event] = field(default_factory=list)
     number: int | None = None
-    """Its place in what the client sees; None while it waits."""
+    """Its place in the client's stream; None while it waits."""
 
 
 class ItemStream(Stream):
@@ -32,7 +32,7 @@ class ItemStream(Stream):
         super().__init__()
         self._items: dict[int, _Item] = {}
         self._shown = 0
-        """Items that the client has got."""
+        """Number of items that the client has got."""
         self._last: list[Event] = []
         """Events at the end of the answer."""
 
@@ -176,7 +176,7 @@ class ResponseStream(ItemStream):
     def __init__(self) -> None:
         super().__init__()
         self._output: list[Json] = []
-        """Items of earlier answers that the client has got."""
+        """Number of items of earlier answers that the client has got."""
         self._last_number: int | None = None
         """Number of the last event that the client has got."""
 

@@ -25,7 +25,7 @@ _STREAMS: dict[type[Interface], type[Stream]] = {
 }
 
 Send = Callable[[bytes], Awaitable[httpx2.Response]]
-"""Sends the next body to the upstream server."""
+"""A function that sends the next body to the upstream server."""
 
 
 class Opening:

@@ -1,4 +1,5 @@
-"""Record requests in the ledger: what was delivered, and what the provider reports in its answer."""
+"""Record requests in the ledger: the texts delivered, and the usage that the provider reports in its
+answer."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ class Recording:
 
 
 class Bookkeeper:
-    """Opens a record for each request. Raises LedgerError if the ledger cannot be opened."""
+    """A recorder that opens a record for each request. Raises LedgerError if the ledger cannot be opened."""
 
     def __init__(self, settings: LedgerSettings) -> None:
         self._settings = settings

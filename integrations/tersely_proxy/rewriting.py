@@ -1,4 +1,4 @@
-"""Shorten the texts of a request, and keep receipts of what was left out."""
+"""Shorten the texts of a request, and keep receipts of the parts left out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tersely_proxy.json_strings import Place, replace_strings
 
 _REFERENCE = re.compile(r"; id of the original: [0-9a-f]{12}(?=\])")
 MAX_RECEIPTS = 1000
-"""The oldest is forgotten first."""
+"""Largest number of receipts. The oldest is forgotten first."""
 
 
 class CompressionFailedError(TerselyError):
@@ -69,7 +69,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A request's body, and what was changed in it."""
+    """A request's body, and its changes."""
 
     body: bytes
     changes: tuple[Change, ...] = ()
@@ -97,7 +97,7 @@ class Rewritten:
 Reader = Callable[[Any], Iterator[Block]]
 """A function that finds the texts of a parsed request."""
 CanOpen = Callable[[Any], bool]
-"""Returns whether the model can open originals in a parsed request."""
+"""A function that returns whether the model can open originals in a parsed request."""
 
 
 def _opens_nothing(_: Any) -> bool:
@@ -105,10 +105,10 @@ def _opens_nothing(_: Any) -> bool:
 
 
 class Rewriter:
-    """Shortens texts, and decides once for each: as long as the decision is remembered, the same text and
+    """A shortener that decides once for each text. As long as it remembers the decision, the same text and
     query give the same replacement.
 
-    Safe to share between threads.
+    Threads may share it.
     """
 
     def __init__(
@@ -131,8 +131,8 @@ class Rewriter:
     def leave(self, body: bytes, read: Reader, can_open: CanOpen = _opens_nothing) -> Rewritten:
         """Return the body, in which only texts with a remembered decision are shortened.
 
-        All others stay whole, and this is remembered. It is for a request whose texts could not be shortened
-        in time: later turns must not change what was sent.
+        All other texts stay whole, and this decision is remembered too. Use it for a request whose texts
+        could not be shortened in time, because later turns must not change texts that were sent.
         """
         return self._apply(body, read, can_open, lambda block, *_: Decision(block.text, block.text, 0, 0))
 
@@ -153,7 +153,7 @@ class Rewriter:
         originals: dict[str, str] = {}
         new: dict[Place, str] = {}
         shifts: dict[Place, int] = {}
-        """By how many characters the end of each string has moved after its changes so far."""
+        """Number of characters by which the end of each string has moved after its changes so far."""
         for block in read(parsed):
             limit = self._limits.get(block.tool)
             # A character has at most four tokens, so short texts need not be counted.

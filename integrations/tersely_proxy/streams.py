@@ -1,4 +1,4 @@
-"""Read an answer that comes as events, and show all of it but the calls that the proxy answers itself.
+"""Read an answer that comes as events, and show all of it except the calls that the proxy answers itself.
 
 Text is shown as it comes. A call, and the thoughts before it, wait until the answer is complete.
 """
@@ -21,11 +21,11 @@ class Event(NamedTuple):
 
     raw: bytes
     data: Json | None
-    """Its data if they are an object."""
+    """The event's data if they are an object."""
 
 
 async def read_events(parts: AsyncIterator[bytes]) -> AsyncIterator[Event]:
-    """Yield the events of a stream, and what is left at its end."""
+    """Yield the events of a stream, and the rest at its end."""
     rest = b""
     async for part in parts:
         rest += part
@@ -52,11 +52,11 @@ class Stream(ABC):
 
     @abstractmethod
     def feed(self, event: Event) -> Iterator[bytes]:
-        """Take an event of the model; yield what the client gets now."""
+        """Take an event of the model, and yield the events that the client gets now."""
 
     @abstractmethod
     def go_on(self) -> Iterator[bytes]:
-        """Yield what the client gets of an answer whose calls were answered. The next one follows."""
+        """Yield the client's events of an answer with answered calls. The next answer follows."""
 
     @abstractmethod
     def finish(self) -> Iterator[bytes]:
@@ -71,7 +71,7 @@ class ChatStream(Stream):
         self._head: Json = {}
         self._held: list[Event] = []
         self._is_parted = True
-        """Whether the text of this answer is parted from that of the one before."""
+        """False if a blank line must still separate the text of this answer from that of the one before."""
 
     def feed(self, event: Event) -> Iterator[bytes]:
         chunk = event.data

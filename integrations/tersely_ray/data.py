@@ -78,7 +78,7 @@ def _check_actors(actors: object) -> tuple[int, int]:
 
 
 class _CompressRow:
-    """Compresses one row after the other in an actor."""
+    """The function of an actor. It compresses one row after the other."""
 
     def __init__(
         self, compressor: dict[str, Any], options: CompressionArguments, columns: tuple[str, str, str]

@@ -20,7 +20,7 @@ def make_application(
 
     Args:
         settings: as for `tersely serve`, for each replica; /metrics too counts the requests of one replica.
-            Without `slots`, as many requests are worked on at once as there are threads. A cluster that
+            Without `slots`, as many requests run at once as there are threads. A cluster that
             others can reach needs a `key`.
         compressor: arguments of `Compressor`; its `threads`, by default 1, are reserved as cores.
         deployment: options of a Ray Serve deployment, such as `num_replicas=4` or `autoscaling_config`.

@@ -302,7 +302,7 @@ def _to_log_odds(probability: float) -> float:
 
 
 class _LimitedRoute(APIRoute):
-    """Reads the JSON of its requests with the limits of the SDK."""
+    """A route that reads the JSON of its requests with the limits of the SDK."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()

@@ -1,4 +1,4 @@
-"""Admission: a number of requests are worked on, a number wait, and others are told when to come again."""
+"""Admission of requests: some run, some wait, and others are told when to come again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEWEST_WEIGHT = 0.1
 
 
 class Gate:
-    """Runs work on `slots` threads for at most `slots + queue` requests at once.
+    """A gate that runs work on `slots` threads, for at most `slots + queue` requests at once.
 
     Work is told to stop when its client has gone or its time is up; the model stops soon after.
     """
@@ -33,13 +33,13 @@ class Gate:
     def __init__(self, slots: int, queue: int, timeout_s: float) -> None:
         self.slots, self._queue, self._timeout_s = slots, queue, timeout_s
         self.admitted = 0
-        """Requests that are worked on or wait."""
+        """Number of requests that run or wait."""
         self._average_s = 0.5
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Start the threads, and keep them for as long as the server runs."""
-        # The loop's own threads: work that was told to stop, and has not yet, keeps its slot.
+        # They become the loop's threads. Work that was told to stop, and has not stopped yet, keeps its slot.
         pool = ThreadPoolExecutor(self.slots, "tersely-request")
         asyncio.get_running_loop().set_default_executor(pool)
         try:

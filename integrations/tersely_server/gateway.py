@@ -52,15 +52,15 @@ class Shortened:
 
     messages: list[Message]
     tokens_before: int
-    """Tokens of all texts."""
+    """Number of tokens of all texts."""
     tokens_after: int
     results: list[dict[str, Any]]
-    """For each shortened text its message, the hash of its original, `best_fits` and `answerable`."""
+    """Message of each shortened text, hash of its original, `best_fits` and `answerable`."""
     receipts: list[Compression]
 
 
 class Gateway:
-    """Shortens tool results, and finds their originals again. Safe to share between threads."""
+    """A shortener of tool results that finds their originals again. Threads may share it."""
 
     def __init__(self, compressor: Compressor, ledger: Ledger | None = None, *, shadow: bool = False) -> None:
         self._compressor, self._ledger, self._is_shadow = compressor, ledger, shadow
@@ -150,7 +150,7 @@ def _find_results(messages: Sequence[Message]) -> Iterator[tuple[int, str, str |
 
 
 def _find_texts(message: Message) -> list[tuple[dict[str, Any], str]]:
-    """Return where the texts of a message are: a mapping and a key for each."""
+    """Return the places of the texts of a message: a mapping and a key for each."""
     content = message.get("content")
     if isinstance(content, str):
         return [(message, "content")]

@@ -30,7 +30,7 @@ def make_page() -> str:
 
 
 def make_view(result: Compression, documents: list[str | dict[str, Any]]) -> dict[str, Any]:
-    """Return what the page shows of a result, as HTML and as numbers."""
+    """Return the page's view of a result, as HTML and as numbers."""
     sources = [
         (None, document)
         if isinstance(document, str)

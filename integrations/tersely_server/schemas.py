@@ -29,7 +29,7 @@ _MESSAGE: dict[str, Any] = {
     "required": ["role"],
     "properties": {"role": {"enum": list(ROLES)}},
 }
-# The class \s of JSON Schema lacks some of what Python takes for white space.
+# The class \s of JSON Schema lacks some characters that are white space in Python.
 _NOT_BLANK: dict[str, Any] = {"pattern": r"[^\s\x1c-\x1f\x85]"}
 
 

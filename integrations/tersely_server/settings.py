@@ -20,10 +20,10 @@ class ServerSettings:
     key: str | None = field(default=None, repr=False)
     """Key that clients send as `Authorization: Bearer KEY`; None if everybody may use the server."""
     local_only: bool = True
-    """Whether requests must name this machine as their host. Else a web page could reach the server through a
-    host name that it controls."""
+    """True if requests must name this machine as their host. Otherwise a web page could reach the server
+    through a host name that it controls."""
     slots: int | None = None
-    """Largest number of requests that are worked on at once; None for one on each usable core."""
+    """Largest number of requests that run at once; None for one on each usable core."""
     queue: int = 32
     """Largest number of requests that wait for a slot. Further ones are refused with 429."""
     timeout_s: float = 60.0
@@ -33,7 +33,7 @@ class ServerSettings:
     max_documents: int = 1000
     """Largest number of documents of a request; in a batch, of all its requests together."""
     log_text: bool = False
-    """Whether the log has queries. It never has documents."""
+    """True if the log has queries. It never has documents."""
     ledger: LedgerSettings | None = None
     """Settings of the ledger that records requests; None to record nothing.
 

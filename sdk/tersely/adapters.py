@@ -99,7 +99,8 @@ def name_options(
 
 
 def check_compressor(compressor: object) -> Compressor:
-    """Return the compressor; for None, one with the bundled model. Raises InvalidInputError otherwise."""
+    """Return the compressor; for None, one with the bundled model. Raises InvalidInputError for anything
+    else."""
     if compressor is None:
         return Compressor()
     if not isinstance(compressor, Compressor):
@@ -152,7 +153,7 @@ def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
 def prepare_documents(
     compressor: Compressor, rows: Iterable[tuple[str, Mapping[str, Any]]], title_key: str | None
 ) -> list[str]:
-    """Prepare (text, metadata) pairs; return what belongs into the metadata of each, under `PREPARED_KEY`."""
+    """Prepare (text, metadata) pairs. Return the value for the metadata of each, under `PREPARED_KEY`."""
     bare = ((None, text, {**values, PREPARED_KEY: None}) for text, values in rows)
     prepared = compressor.prepare(to_documents(bare, title_key))
     return [base64.b85encode(document.to_bytes()).decode("ascii") for document in prepared]
@@ -192,9 +193,9 @@ class ToolLimits:
 
     Args:
         over: limit for tools that `tools` does not name; None leaves their results unchanged.
-        tools: limits by tool name; None leaves the results of that tool unchanged. A name such as
-            "read_file" also stands for tools of servers, such as "mcp__files__read_file", unless they are
-            named themselves.
+        tools: limits by tool name; None leaves the results of that tool unchanged. A name such as "read_file"
+            also sets the limit of tools of servers, such as "mcp__files__read_file", unless `tools` has their
+            full name.
 
     Raises InvalidInputError unless limits are whole numbers above 0.
     """

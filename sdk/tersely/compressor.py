@@ -36,7 +36,7 @@ _STEPS = ("tersely.split.documents", "tersely.score.scoring", "tersely.pack.choo
 
 
 class Compressor:
-    """Reusable compressor that keeps the sentences a query needs. Safe to share between threads.
+    """A reusable compressor that keeps the sentences that a query needs. Threads may share it.
 
     Args:
         model: None for the bundled model, the folder of an exported one, a hub name "owner/name", or a
@@ -45,8 +45,7 @@ class Compressor:
             model's own relevance.
         token_counter: counts tokens for limits and receipts: a `TokenCounter`, a function from text to
             int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
-            machine. None for the built-in estimate. A counter of your own must be safe to call
-            from several threads at once.
+            machine. None for the built-in estimate. Several threads may call a counter of your own at once.
         threads: the largest number of threads for one call; None for every core this process may use.
 
     Raises:
@@ -76,7 +75,8 @@ class Compressor:
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """Keep what the query needs or, without a query, what covers as much of the documents as possible.
+        """Keep the parts that the query needs. Without a query, keep parts that together cover as much as
+        possible.
 
         With `budget` or `rate`, the best units fill the limit; with `recall` in addition, only units that
         reach its threshold compete. Without a limit or a `level`, every unit that reaches the threshold is
@@ -86,7 +86,7 @@ class Compressor:
         Args:
             query: the question that the context should answer. If it is None, pass `budget`, `rate` or
                 `level`; no model is used.
-            docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
+            docs: texts, `Document`s, mappings with the key "text", or documents from `prepare`.
             budget: the largest number of tokens of the text. Titles and separators count.
             rate: the same limit, as a share of the input's tokens in (0, 1].
             recall: the share of questions, in (0, 1), whose answer sentence must survive.
@@ -96,8 +96,8 @@ class Compressor:
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: where marks replace left-out text. "structure": between kept units and in units that were
-                cut, but not between sentences of running text. "all": wherever anything is missing.
+            marks: the gaps that get a mark. "structure": gaps between kept units and in units that were cut,
+                but not between sentences of running text. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
                 exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.

@@ -14,7 +14,7 @@ from tersely.score.vectors import Embedder
 
 
 class SentenceEmbedder:
-    """Turns texts into vectors. The dot product of two vectors is the similarity of their texts.
+    """An embedder of texts. The dot product of two vectors is the similarity of their texts.
 
     Args:
         model: as for `Compressor`: None for the bundled model, a folder, or a hub name.

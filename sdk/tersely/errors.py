@@ -1,9 +1,9 @@
 """The errors of tersely.
 
     TerselyError
-    ├── InvalidInputError      an argument or a document cannot be used; also a ValueError
+    ├── InvalidInputError      an argument or a document cannot be used (also a ValueError)
     ├── ArtifactError          a model is missing, damaged or of an unknown version
-    ├── MissingDependencyError an optional package is not installed; also an ImportError
+    ├── MissingDependencyError an optional package is not installed (also an ImportError)
     └── OfflineError           the network is needed while TERSELY_OFFLINE=1
 
 Messages name the cause and then the remedy.

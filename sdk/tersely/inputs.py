@@ -160,10 +160,10 @@ def check_share(value: object, name: str, remedy: str) -> float:
 
 
 def check_members(value: object, members: Sequence[str], name: str, remedy: str) -> None:
-    """Raises InvalidInputError unless `value` has all of these members.
+    """Raise InvalidInputError unless `value` has all of these members.
 
-    The error message has `name`, and then `remedy`, a full sentence. A class is refused too: often one
-    is passed by mistake instead of an instance.
+    The error message has `name`, and then `remedy`, a full sentence. A class is refused too, because callers
+    often pass a class by mistake instead of an instance.
     """
     if isinstance(value, type) or not all(hasattr(value, member) for member in members):
         kind = f"the class {value.__name__}" if isinstance(value, type) else type_name(value)
@@ -209,7 +209,7 @@ def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: s
 
 
 def check_compressor(value: object) -> None:
-    """Raises InvalidInputError unless `value` can be used as a compressor."""
+    """Raise InvalidInputError unless `value` can be used as a compressor."""
     check_members(value, ("compress", "count_tokens"), "The compressor", "Pass a tersely.Compressor.")
 
 

@@ -1,4 +1,5 @@
-"""Say the same in fewer tokens, and restore it: `condense` and `expand`. Pure functions, without a model.
+"""Say the same in fewer tokens, and restore it: `condense` and `expand`. Both are pure functions, and use no
+model.
 
 JSON loses its white space. Objects with nearly the same keys become a table: the keys are written once, and
 each object is a line of values. In any other text, lines that are repeated get a note with their number, and
@@ -39,13 +40,13 @@ _LONGEST_BLOCK = 8
 """Largest number of lines that are repeated as one."""
 _SHORTEST_BEGINNING = 8
 _NOTE = 32
-"""About the code points of a note. What it replaces must be longer."""
+"""Approximate number of code points of a note. The text that it replaces must be longer."""
 _MOST_LEVELS = 3
 """Levels of beginnings inside beginnings."""
 
 
 class _Literal(str):
-    """A number as it is written, so that none loses a digit."""
+    """A number as it is written, so that it loses no digit."""
 
 
 class _Object(list[tuple[str, Any]]):
@@ -58,7 +59,7 @@ _DECODER = json.JSONDecoder(
 
 
 def condense(text: str) -> str:
-    """Return the same in fewer tokens if that is possible; otherwise the text.
+    """Return the text in fewer tokens if that is possible, otherwise unchanged.
 
     `expand` restores an equal value for JSON and JSON lines, and the same characters for any other text.
     """
@@ -73,7 +74,7 @@ def condense(text: str) -> str:
 
 
 def expand(text: str) -> str:
-    """Return what `condense` was given; a text that was not condensed is returned as it is.
+    """Return the text that `condense` was given. A text that was not condensed comes back unchanged.
 
     Raises:
         InvalidInputError: the text was condensed, and changed after that.
@@ -177,7 +178,7 @@ def _write_cell(value: Any) -> str:
 
 
 class _Reader:
-    """Reader of JSON with tables. It returns JSON without them."""
+    """A reader of JSON with tables. It returns JSON without tables."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _TOKEN.findall(text)
@@ -308,7 +309,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
     beginning, count = lines[first], 1
     if _AGAIN.fullmatch(beginning):
         return found
-    most = 16  # lines to compare; grows only with what is saved, so that the time is linear
+    most = 16  # lines to compare; grows only with the saving, so that the time is linear
     for at in range(first + 1, len(lines)):
         line = lines[at]
         if _AGAIN.fullmatch(line):

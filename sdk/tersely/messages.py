@@ -23,9 +23,9 @@ Message = Mapping[str, Any]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PER_MESSAGE = 4
-"""Tokens of a message in addition to its texts, in the templates of common models."""
+"""Number of tokens that the templates of common models add to the texts of a message."""
 PER_IMAGE = 1000
-"""Tokens of a part that is not text. Images have between 85 and about 1,500."""
+"""Number of tokens of a part that is not text. Images have between 85 and about 1,500."""
 
 _COUNTED_OTHERWISE = ("role", "content", "tool_calls", "tool_call_id", "name")
 
@@ -188,14 +188,14 @@ def render_messages(messages: Sequence[Message]) -> str:
 SHORTENED = "[shortened]\n"
 """Start of a shortened tool result."""
 LEFT_OUT = "[left out]"
-"""Replaces a tool result if nothing of it is kept, because servers refuse an empty one. A result with
-no more tokens than the longer of this and `SHORTENED` stays unchanged."""
+"""Text of a tool result that was dropped whole, because servers refuse an empty result. A result with no more
+tokens than the longer of this and `SHORTENED` stays unchanged."""
 LEAST_TIME_S = 0.001
 """Time limit of a further attempt if no time is left."""
 
 
 class TextCompressor(Protocol):
-    """Part of `tersely.Compressor` that `compress_messages` uses."""
+    """The part of `tersely.Compressor` that `compress_messages` uses."""
 
     def compress(
         self,
@@ -206,7 +206,8 @@ class TextCompressor(Protocol):
         rate: float | None = ...,
         timeout: float | None = ...,
     ) -> Compression:
-        """Keep what the query needs of each text; without a query, cover as much of them as possible."""
+        """Keep the parts of each text that the query needs. Without a query, cover as much of the texts as
+        possible."""
         ...
 
     def count_tokens(self, text: str) -> int:
@@ -216,16 +217,16 @@ class TextCompressor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompressedMessages:
-    """The messages, and the receipt for what was left out."""
+    """The messages, and the receipt for the texts left out."""
 
     messages: list[Json]
-    """One for each input message, in the same order."""
+    """The messages: one for each input message, in the same order."""
     results: tuple[int, ...]
     """Positions of the compressed tool results, the newest first. Document i of the receipt is message
     results[i]."""
     receipt: Compression
     tokens_before: int
-    """Tokens of all messages, including what roles and calls add."""
+    """Number of tokens of all messages, with those that roles and calls add."""
     tokens_after: int
 
 
@@ -241,13 +242,14 @@ def compress_messages(
     """Compress the tool results of `messages` for a query.
 
     Args:
-        compressor: chooses what is kept, and counts tokens.
+        compressor: chooses the parts to keep, and counts tokens.
         messages: in OpenAI's format.
-        query: what the results are needed for; None for the user's last message. Without either, the parts
-            that cover as much of the results as possible are kept; then `budget` or `rate` is needed.
-        budget: the largest number of tokens of all messages, including what roles and calls add.
-        rate: the same as a share of the tokens before. With neither `budget` nor `rate`, the results keep
-            what scores above the model's own threshold.
+        query: the question that the results should answer; None for the user's last message. Without either,
+            the parts that cover as much of the results as possible are kept; then `budget` or `rate` is
+            needed.
+        budget: the largest number of tokens of all messages, with those that roles and calls add.
+        rate: the same as a share of the tokens before. With neither `budget` nor `rate`, the results keep the
+            parts that score above the model's own threshold.
         timeout: seconds until the result is due, as in `Compressor.compress`.
 
     Raises:

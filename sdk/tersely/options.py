@@ -145,7 +145,7 @@ class CompressionOptions:
 
     @property
     def is_limited(self) -> bool:
-        """Whether a budget or a rate sets a hard limit."""
+        """True if a budget or a rate sets a hard limit."""
         return self.budget is not None or self.rate is not None
 
     @property

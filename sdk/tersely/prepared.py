@@ -21,8 +21,8 @@ from tersely.types import Document
 from tersely.units import Kind, Link, Unit
 
 FORMAT = 7
-"""Incremented when the meaning of the bytes changes, or when the same text is split differently. Bytes of
-another format are refused."""
+"""Version of the format. It changes when the meaning of the bytes changes, or when the same text is split
+differently. Bytes of another format are refused."""
 
 _MAGIC = b"tsly"
 _DIGEST = 8
@@ -45,7 +45,7 @@ class Preparation:
     ids: tuple[tuple[int, ...], ...]
     """Token ids of each unit."""
     vectors: bytes = field(default=b"", repr=False)
-    """A vector of each unit, one after the other, as the model packs them; empty if it makes none."""
+    """Vectors of the units, one after the other, as the model packs them; empty if it makes no vectors."""
 
     def locate(self, units: Sequence[Unit]) -> list[int | None]:
         """Return the index in `self.units` of each given unit; None if no unit there has the same range."""
@@ -155,7 +155,7 @@ def _read(data: object) -> Preparation:
 
 
 def _read_body(body: bytes) -> Preparation:
-    """Raises LookupError, RecursionError, TypeError or ValueError if `to_bytes` did not write `body`."""
+    """Raise LookupError, RecursionError, TypeError or ValueError if `to_bytes` did not write `body`."""
     line, _, vectors = body.partition(b"\n")
     name, digest, units, title_ids, ids = json.loads(line)
     if not isinstance(name, str) or len(units) != len(ids):

@@ -25,7 +25,7 @@ SPAN = "tersely.compress"
 
 
 class StageTimer:
-    """Measures consecutive stages, from the time when it is made."""
+    """A clock of consecutive stages. It starts when it is made."""
 
     def __init__(self) -> None:
         self._start = self._last = perf_counter()

@@ -1,8 +1,8 @@
 """Count tokens as the caller's language model does.
 
-`resolve_counter` makes a counter from what a caller may have: a tokenizer.json, the name of a tiktoken
-encoding, a function, or nothing, for the built-in estimate. Nothing here uses the network. A vocabulary that
-is not on this machine is an error.
+`resolve_counter` makes a counter from a tokenizer.json, the name of a tiktoken encoding, or a function. From
+None it makes the built-in estimate. Nothing here uses the network. A vocabulary that is not on this machine
+is an error.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _compute_cost(run: str) -> int:
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Counts the tokens of a text."""
+    """A counter of the tokens of a text."""
 
     def count(self, text: str) -> int:
         """Count the tokens of `text`, without special tokens; 0 for the empty string."""

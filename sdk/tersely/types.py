@@ -31,11 +31,11 @@ class Span:
     start: int
     end: int
     score: float
-    """In [0, 1]; higher means more likely to be needed. 0.0 if nothing was scored. If the model failed, the
-    score is higher for more exact matches, but is not a probability. Without a query, the score says how much
-    the unit adds for its length, relative to the best unit."""
+    """The score of the unit, in [0, 1]. Higher means more likely to be needed. 0.0 if nothing was scored. If
+    the model failed, the score is higher for more exact matches, but is not a probability. Without a query,
+    the score says how much the unit adds for its length, relative to the best unit."""
     reason: str
-    """Why it was kept or dropped; docs/options-and-results.md explains each reason."""
+    """The reason why it was kept or dropped; docs/options-and-results.md explains each reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class Citation:
 class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
-    A mark stands between two kept units if anything between them is missing, except between two sentences of
-    prose, and where a cut unit lost pieces; with `marks="all"`, wherever anything is missing. In a list, it
-    counts what was left out.
+    A mark is between two kept units if anything between them is missing, except between two sentences of
+    prose. A unit that was cut has a mark in place of each missing piece. With `marks="all"`, every gap has a
+    mark. In a list, the mark counts the missing entries.
     """
 
     text_start: int
@@ -87,7 +87,7 @@ class Citations:
 
     entries: tuple[Citation, ...]
     starts: tuple[tuple[int, int], ...] = ()
-    """For each document: its index, and the offset at which its text begins, after the title."""
+    """Index of each document, and the offset at which its text begins, after the title."""
 
     def __iter__(self) -> Iterator[Citation]:
         return iter(self.entries)
@@ -117,14 +117,16 @@ class Compression:
     """The compressed context and its receipt."""
 
     text: str
-    """Ready for a prompt: documents separated by a blank line, each with its title on a separate line."""
+    """The compressed text, ready for a prompt. A blank line separates documents, and each title has its own
+    line."""
     documents: tuple[CompressedDocument, ...]
     kept: tuple[Span, ...]
-    """In the order of `text`. Together with `dropped` it covers every unit of every document exactly once."""
+    """The kept spans, in the order of `text`. Together with `dropped` they cover every unit of every document
+    exactly once."""
     dropped: tuple[Span, ...]
-    """In source order."""
+    """The dropped spans, in source order."""
     tokens_before: int
-    """Tokens that `text` would have if nothing were dropped, by the compressor's counter."""
+    """Number of tokens that `text` would have if nothing were dropped, by the compressor's counter."""
     tokens_after: int
     status: Status
     """Outcome of the request.
@@ -136,30 +138,30 @@ class Compression:
     - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
     - "degraded": the same with a `budget` or `rate`, or without a query. Units were chosen by the scores of
-      what the model had read, or by exact matches if it had read nothing.
+      the units that the model had read, or by exact matches if it had read nothing.
     """
     reason: str | None
-    """Why the status is not "compressed"; None if it is."""
+    """The reason why the status is not "compressed"; None if it is."""
     model: str
     """Name and checksum of the model, as "name@12345678"; "coverage" without a query."""
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split" (into units), "score", "pack" (choose and render), "total"."""
     recall_met: bool | None = None
-    """Whether everything that `recall` needs was kept; None without `recall`."""
+    """True if everything that `recall` needs was kept; None without `recall`."""
     answerable: float | None = None
     """Probability that the documents answer the query; None without a query, and if the model cannot say."""
     refused: float | None = None
-    """With `abstain`: the share of questions without an answer that are refused, promised in the same way as
-    `abstain`. It may be lower than `abstain`."""
+    """Promised share of questions without an answer that are refused, with `abstain`. It may be lower than
+    `abstain`."""
     distance: float | None = None
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
     calibrated: bool | None = None
-    """Whether `answerable` and the promises of `recall` and `abstain` hold: false for a request that is
+    """True if `answerable` and the promises of `recall` and `abstain` hold. It is false for a request that is
     unlike those of the calibration. With `abstain` it is also false if the documents are like documentation
     of packages; `recall` still holds there. None if the model has no bound."""
     best_fits: bool | None = None
-    """Whether the limit has room for the unit with the highest score, its heads and its title. If not, units
-    with lower scores fill the text. None if nothing was chosen by scores."""
+    """True if the limit has room for the unit with the highest score, its heads and its title. If it is
+    false, units with lower scores fill the text. None if nothing was chosen by scores."""
     warnings: tuple[str, ...] = ()
     """Problems that did not stop the compression, such as a reranker that failed."""
     marks: tuple[Mark, ...] = ()
@@ -172,7 +174,7 @@ class Compression:
 
     @property
     def rate(self) -> float:
-        """Share of tokens kept; 1.0 if the input had none."""
+        """Share of tokens kept; 1.0 for an input without tokens."""
         return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
 
     def citations(self) -> Citations:

@@ -38,9 +38,9 @@ class Series:
     comma: str = ""
     """Text between a mark and the sibling after it."""
     is_numbered: bool = False
-    """Whether the marks must differ from each other, as the keys of an object must."""
+    """True if the marks must differ from each other, as the keys of an object must."""
     flows: bool = False
-    """Whether its members are events in order of time: many are alike, and neighbours explain each other."""
+    """True if its members are events in order of time: many are alike, and neighbours explain each other."""
 
     def mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
         """Return the mark for `count` siblings, the `number`-th mark of the series.
@@ -67,17 +67,17 @@ class Link:
     needs: tuple[int, ...]
     """Positions, ascending, of the units that must be kept with it so that it does not mislead."""
     is_frame: bool
-    """Whether it is a head or a tail that says nothing by itself."""
+    """True if it is a head or a tail that says nothing by itself."""
     is_markup: bool = False
-    """Whether it is markup, which is dropped as soon as anything is dropped."""
+    """True if it is markup, which is dropped as soon as anything is dropped."""
     breaks: bool = False
-    """For markup: whether a line break replaces it."""
+    """True for markup that a line break replaces."""
     shape: str | None = None
-    """In a series that flows: the pattern of its text, which is equal for members that are alike."""
+    """The pattern of its text in a series that flows. Members that are alike have the same pattern."""
 
     @property
     def is_content(self) -> bool:
-        """Whether it says something by itself: it is not a frame and not markup."""
+        """True if it says something by itself, because it is neither a frame nor markup."""
         return not (self.is_frame or self.is_markup)
 
 
@@ -89,7 +89,7 @@ class Unit:
     end: int
     kind: Kind
     atomic: bool
-    """Whether it is structure: cut only if it alone exceeds the limit."""
+    """True for structure, which is cut only if it alone exceeds the limit."""
     doc: int = 0
     """Index of its document."""
     parent: int = 0
@@ -112,17 +112,17 @@ class Unit:
 
     @property
     def is_member(self) -> bool:
-        """Whether it belongs to a series or is markup."""
+        """True if it belongs to a series or is markup."""
         return self.series is not None or self.is_markup
 
     @property
     def is_content(self) -> bool:
-        """Whether it says something by itself."""
+        """True if it says something by itself."""
         return self.link is None or self.link.is_content
 
     @property
     def is_markup(self) -> bool:
-        """Whether it is markup, which is dropped as soon as anything is dropped."""
+        """True if it is markup, which is dropped as soon as anything is dropped."""
         return self.link is not None and self.link.is_markup
 
     def move_needs(self, positions: Sequence[int]) -> Unit:

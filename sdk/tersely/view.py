@@ -1,4 +1,4 @@
-"""A compression as HTML: the saving, and the documents with what was kept and dropped beside the result.
+"""A compression as HTML: the saving, and the result beside the documents with their kept and dropped parts.
 
 Notebooks, `tersely compress --html` and the playground all show what `make_parts` returns. The view is made
 from the JSON values of a result (`Compression.to_dict()`) and loads nothing.
@@ -36,14 +36,14 @@ REASONS = {
     "markup": "it is markup",
     "abstained": "the documents seem not to answer the question",
 }
-"""Why a unit was kept or dropped, for readers."""
+"""The reasons why a unit was kept or dropped, in words for readers."""
 
 STYLE = Path(__file__).with_name("view.css").read_text(encoding="utf-8")
 NOTEBOOK_UNITS = 1000
 """Largest number of units that a notebook shows, because it stores them in its file."""
 
 _OPEN_UNITS = 40
-"""With more units than this, documents of which nothing was kept are folded."""
+"""Number of units above which documents without a kept unit are folded."""
 _HEAT_STEPS = 6
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s[^\n]*)?\Z")
 _PAGE = Template(
@@ -82,7 +82,7 @@ class Parts(NamedTuple):
 
 
 def label(name: str | None, index: int) -> str:
-    """Return a document's name on one line, or its number if it has none."""
+    """Return a document's name on one line, or its number if it has no name."""
     return " ".join((name or f"document {index + 1}").split())
 
 

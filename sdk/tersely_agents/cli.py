@@ -26,7 +26,7 @@ REPLY_TOKENS = 4096
 """Largest number of tokens of a turn, thoughts included: small models may otherwise never end."""
 
 LOCAL_CONTEXT = 8192
-"""Tokens of a prompt and its reply, with --local: as many as SmolLM2 was trained on."""
+"""Number of tokens of a prompt and its reply, with --local: as many as SmolLM2 was trained on."""
 
 
 def answer(options: dict[str, Any]) -> int:

@@ -18,7 +18,7 @@ from tersely.errors import InvalidInputError, TerselyError
 from tersely.runtime.paths import check_path
 
 TIMEOUT_S = 30.0
-"""Time to wait while another connection writes."""
+"""Time to wait for another connection that writes."""
 
 _NO_RECOVERY = (
     "More may be left: install a sqlite3 command that can .recover, from sqlite.org or Homebrew (Debian's "
@@ -60,7 +60,7 @@ class Database:
         self._error, self._remedy = error, remedy
         self._lock = threading.RLock()
         self._write_error: sqlite3.Error | None = None
-        """Why the file is open for reading only."""
+        """The reason why the file is open for reading only; None if it is not."""
         _create_private(path)
         with self._translate_errors():
             self.connection = self._connect(path)
@@ -174,7 +174,7 @@ def _create_private(path: str | Path) -> None:
     beside it (-wal, -shm) the same mode. A file that exists keeps its mode."""
     if str(path) in _IN_RAM:
         return
-    with contextlib.suppress(OSError):  # it exists, or SQLite will tell what is wrong
+    with contextlib.suppress(OSError):  # it exists, or SQLite will report the error
         os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
@@ -184,7 +184,7 @@ def open_damaged(
 ) -> Generator[tuple[sqlite3.Connection, str | None]]:
     """Yield a connection to the readable part of a file, and the damage to the file; None for a sound file.
 
-    The connection is to a copy. If the copy is damaged, the sqlite3 command recovers it. Bytes that are not
+    The connection opens a copy. If the copy is damaged, the sqlite3 command recovers it. Bytes that are not
     UTF-8 become surrogates. Raises the error if nothing can be read.
     """
     if not Path(path).is_file():

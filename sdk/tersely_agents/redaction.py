@@ -58,14 +58,15 @@ _PASSES = 8
 """Largest number of passes over a text. A second one finds a secret right after another; more are rare."""
 _LONGEST_PASSWORD = 100
 _LONG = 256
-"""Characters. A longer value that is not a secret is not searched for others, so time stays linear."""
+"""Number of characters. A longer value that is not a secret is not searched for others, so time stays
+linear."""
 _IDS = frozenset({"id", "tool_call_id", "call_id"})
 
 
 def redact(text: str) -> str:
-    """Replace whatever looks like a key, a token or a password with "[redacted: kind]".
+    """Replace everything that looks like a key, a token or a password with "[redacted: kind]".
 
-    Takes time linear in the length of the text. Text that is already redacted stays as it is.
+    The time is linear in the length of the text. Text that is already redacted stays as it is.
     """
     for _ in range(_PASSES):
         redacted = _redact_once(text)

@@ -90,7 +90,7 @@ class Rule:
     kind: str
     pattern: re.Pattern[str]
     marks: tuple[str, ...]
-    """A text that has none of these is not searched."""
+    """Signs of the kind. A text without any of them is not searched."""
     check: Check
 
     def apply(self, text: str) -> str:

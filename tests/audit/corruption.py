@@ -1,8 +1,8 @@
 """Corrupt session files at random, and read them.
 
 `python -m tests.audit.corruption --count 60` writes a store with several sessions for each file and
-overwrites random bytes. Whatever is read then is what was written, or a StoreError. The doctor reports every
-damaged session; what it saves opens, and holds only events and originals that were written.
+overwrites random bytes. Every read then gives the written content or a StoreError. The doctor reports every
+damaged session. The sessions that it saves open, and have only events and originals that were written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Report:
     saved: int = 0
     """Sessions that the doctor saved from files with a damaged one."""
     events: int = 0
-    """Events in these files that the doctor read."""
+    """Number of events in these files that the doctor read."""
     failures: list[str] = field(default_factory=list[str])
 
 
@@ -79,7 +79,7 @@ def corrupt(path: Path, r: random.Random) -> None:
 
 
 def check_file(path: Path, written: dict[str, Any], report: Report) -> None:
-    """Raises AssertionError for other content, and lets every error through but StoreError."""
+    """Assert that each session has its old content or raises StoreError. Every other error passes through."""
     refused: set[str] = set()
     for session, (events, transcript, originals) in written.items():
         try:

@@ -11,9 +11,9 @@ and judges share no code with the SDK. A mark is `[…]` with anything inside, p
 - heads: read without its marks, no value belongs to a head that isn't its own
 - lost: no value has lost one of its heads
 - parses: what parsed before still parses
-- gaps: a mark separates rows that were no neighbours, except inside running text
+- gaps: a mark separates rows that were not neighbours, except inside running text
 - edges: the same, next to running text from which only sentences are missing
-- orphans: no head is kept without anything of its body
+- orphans: no head is kept without a part of its body
 
 The exit code is 1 if a result failed. One result in `MODEL_EVERY` uses the bundled model.
 """

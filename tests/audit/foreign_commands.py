@@ -28,7 +28,7 @@ ENVIRONMENT = {
 
 @functools.lru_cache(maxsize=2000)
 def run(command: str, folder: str = STDLIB, errors: bool = False) -> str:
-    """Return what a command prints; with `errors`, what it prints as errors too."""
+    """Return the output of a command; with `errors`, its error output too."""
     if shutil.which(command.split()[0]) is None:
         raise Missing(f"no {command.split()[0]}")
     done = subprocess.run(

@@ -119,7 +119,7 @@ def wiki_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             box = ()
         items = items[: len(stars[1]) - 1] if stars else []
         if text.startswith("[[Category:"):
-            # A category is the page's, wherever it stands.
+            # A category belongs to the page, at any place in it.
             sections, box = [], ()
         path = (*(head for _, head in sections), *box, *items)
         opens = text.startswith(("{{", "! "))

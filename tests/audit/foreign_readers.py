@@ -29,7 +29,7 @@ class Line:
 
 
 Reader = Callable[[Sequence[str], Sequence[str]], list[Line]]
-"""Read the rows of a text; the second argument holds the rows of the text that it was made from."""
+"""A function that reads the rows of a text. The second argument holds the rows of its source."""
 
 SENTENCE_END = re.compile(r"""(?<=[.!?:;])(["'”’)\]*_`]*)\s+|(?<=[。！？])""")
 STRUCTURE = re.compile(
@@ -40,7 +40,7 @@ STRUCTURE = re.compile(
 
 
 NARROWEST = 30
-"""Characters of the longest row of a running text that is wrapped."""
+"""Number of characters of the longest row of a running text that is wrapped."""
 
 
 def indent_of(row: str) -> int:

@@ -105,7 +105,7 @@ def ansible_play(d: Draw) -> str:
 
 
 def plan_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
-    """Read attributes below the blocks that they are in: names stand in a column after the signs."""
+    """Read attributes below the blocks that they are in. Their names are in a column after the signs."""
     lines: list[Line] = []
     blocks: list[tuple[int, str]] = []
     for number, row in enumerate(rows):

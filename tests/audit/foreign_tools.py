@@ -18,7 +18,7 @@ POOL = 25
 
 
 def build(command: str, name: str, text: str) -> str:
-    """Return what a command prints about a file, with the folder's name removed."""
+    """Return the output of a command about a file, with the folder's name removed."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / name).write_text(text)
         printed = run(command, folder, errors=True)

@@ -19,7 +19,7 @@ OPTIONAL = {"li", "p", "td", "tr", "th", "dt", "dd"}
 
 
 class Page(HTMLParser):
-    """Collects the rows of a page with the tag of each, and checks that tags are closed."""
+    """A parser that collects the rows of a page with the tag of each, and checks that tags are closed."""
 
     def __init__(self, text: str, lines: bool = False) -> None:
         """Split texts at line breaks too if `lines` is true."""

@@ -27,7 +27,7 @@ class HostileAnswer:
     name: str
     play: Play
     is_harmless: bool = False
-    """Whether a client may read it as a reply."""
+    """True if a client may read it as a reply."""
 
 
 def completion(**message: Any) -> dict[str, Any]:

@@ -36,9 +36,9 @@ COMPRESSOR = Compressor(FakeScorer(), token_counter=count_tokens)
 class Report:
     kills: int = 0
     acknowledged: int = 0
-    """Appends that were acknowledged before a kill."""
+    """Number of appends that were acknowledged before a kill."""
     unanswered: int = 0
-    """Kills in the middle of a step."""
+    """Number of kills in the middle of a step."""
     failures: list[str] = field(default_factory=list[str])
 
 

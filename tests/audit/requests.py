@@ -48,7 +48,7 @@ def count_words(text: str) -> int:
 
 
 def count_oddly(text: str) -> int:
-    """Neither additive nor monotone."""
+    """Return a number of tokens that is neither additive nor monotone."""
     return len(text) // 3 + len(set(text)) % 5
 
 
@@ -56,7 +56,8 @@ COUNTERS: list[Callable[[str], int] | None] = [None, count_words, len, count_odd
 
 
 class DrawnScorer:
-    """Draws scores that depend only on the texts. One request in 25 fails, or gets NaN as scores."""
+    """A scorer that draws scores that depend only on the texts. One request in 25 fails, or gets NaN as
+    scores."""
 
     threshold = 0.5
     length_price = 0.5

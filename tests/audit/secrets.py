@@ -54,10 +54,10 @@ class Sample:
     """The secrets that must not be left."""
     text: str
     size: int
-    """Characters of `text` that redaction may take away."""
+    """Number of characters of `text` that redaction may take away."""
 
     def is_caught(self, redacted: str) -> bool:
-        """Whether no eight characters in a row of the secret are left."""
+        """Return whether no eight characters in a row of the secret are left."""
         for line in self.secret.split("\n"):
             width = min(8, len(line))
             if not line.startswith("-----") and any(
@@ -68,17 +68,17 @@ class Sample:
 
 
 def kinds() -> list[str]:
-    """All kinds, in alphabetical order."""
+    """Return all kinds, in alphabetical order."""
     return sorted([*BARE, *NAMED, *LINES, *KEYS], key=str.lower)
 
 
 def held_out() -> set[str]:
-    """Every third kind: the rules were written without a look at these."""
+    """Return every third kind. The rules were written without a look at these kinds."""
     return set(kinds()[2::3])
 
 
 def samples(kind: str, rng: random.Random, rounds: int = 1) -> Iterator[Sample]:
-    """One sample for every place where a secret of this kind stands, `rounds` times."""
+    """Yield one sample for every place in which a secret of this kind may be, `rounds` times."""
     for _ in range(rounds):
         yield from _samples(kind, rng)
 
@@ -125,7 +125,7 @@ def _named_places(upper: str, lower: str) -> tuple[str, ...]:
 
 
 def _core(kind: str, secret: str) -> str:
-    """The secret part of a connection string or an address."""
+    """Return the secret part of a connection string or an address."""
     if kind == "Azure SAS signature":
         return secret.partition("&sig=")[2].removesuffix("%3D")
     if kind.endswith("webhook"):
@@ -138,7 +138,8 @@ def _core(kind: str, secret: str) -> str:
 
 
 def recall(redact: Redact, rounds: int = 5, seed: int = 1) -> dict[str, tuple[float, float, str]]:
-    """By kind: share caught, share in which nothing else is gone, and a text whose secret was missed."""
+    """Return three values for each kind: the share of secrets caught, the share in which nothing else is
+    gone, and a text with a missed secret."""
     result: dict[str, tuple[float, float, str]] = {}
     for kind in kinds():
         rng = random.Random(f"{seed} {kind}")
@@ -157,14 +158,14 @@ def recall(redact: Redact, rounds: int = 5, seed: int = 1) -> dict[str, tuple[fl
 
 
 def _is_whole(sample: Sample, redacted: str) -> bool:
-    """Whether nothing but the secret is gone."""
+    """Return whether only the secret is gone."""
     left = len(_MARK.sub("", redacted))
     ends = 64 if "PRIVATE KEY-----" in sample.text else 0
     return left >= len(sample.text) - sample.size - ends
 
 
 def corpora() -> dict[str, list[Path]]:
-    """Text that is at hand on any machine, by kind."""
+    """Return files of text that every machine has, by kind."""
     paths = sysconfig.get_paths()
     library, packages = Path(paths["stdlib"]), Path(paths["purelib"])
     own = [p for p in library.rglob("*.py") if "site-packages" not in p.parts]
@@ -178,7 +179,7 @@ def corpora() -> dict[str, list[Path]]:
 
 
 def read(files: list[Path], most: int) -> Iterator[str]:
-    """Texts of the files, in an order that a seed gives, until they have so many lines."""
+    """Yield texts of the files, in an order that depends on the seed, until they have so many lines."""
     count = 0
     for file in random.Random(1).sample(files, len(files)):
         try:
@@ -192,7 +193,8 @@ def read(files: list[Path], most: int) -> Iterator[str]:
 
 
 def read_sets(folder: Path, most: int) -> Iterator[str]:
-    """The questions and passages in sets of JSON lines, one on a line, until they have so many lines."""
+    """Yield the questions and passages in sets of JSON lines, one on a line, until they have so many
+    lines."""
     count = 0
     for file in sorted(folder.glob("*.jsonl.gz")):
         with gzip.open(file, "rt", encoding="utf-8") as records:
@@ -213,7 +215,8 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def false_alarms(redact: Redact, texts: Iterable[str]) -> tuple[int, int, list[tuple[str, str]]]:
-    """Lines and characters read, and the lines that redaction changes, with what it makes of them."""
+    """Return the numbers of lines and characters read, and each line that redaction changes, before and after
+    it."""
     changed: list[tuple[str, str]] = []
     count = size = 0
     for text in texts:

@@ -39,7 +39,7 @@ _FIELD = re.compile(r"<(?:(uuid|pass|basic)|([a-zA-Z58])(\d+)(?:-(\d+))?)>")
 
 
 def password(rng: random.Random) -> str:
-    """One that a person or a generator has chosen."""
+    """Return a password that a person or a generator may have chosen."""
     words = [rng.choice(_WORDS) for _ in range(3)]
     return rng.choice(
         (
@@ -53,7 +53,7 @@ def password(rng: random.Random) -> str:
 
 
 def fill(rng: random.Random, form: str) -> str:
-    """The form with every field filled."""
+    """Return the form with every field filled."""
 
     def field(match: re.Match[str]) -> str:
         if match[1] == "uuid":

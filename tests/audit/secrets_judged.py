@@ -39,10 +39,10 @@ JUDGED = frozenset(
 
 
 def holds_a_credential(line: str) -> bool:
-    """Whether somebody has read the line and found a credential in it."""
+    """Return whether somebody has read the line and found a credential in it."""
     return fingerprint(line) in JUDGED
 
 
 def fingerprint(line: str) -> str:
-    """The line in `JUDGED`."""
+    """Return the line in `JUDGED`."""
     return hashlib.sha256(line.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -9,7 +9,7 @@ from tests.audit.secrets_formats import fill
 
 
 def pem(begin: str, lines: int, width: int = 64) -> Callable[[random.Random], str]:
-    """A key in lines of base64, with its first and last line."""
+    """Return a key in lines of base64, with its first and last line."""
 
     def make(rng: random.Random) -> str:
         body = "\n".join(fill(rng, f"<B{width}>") for _ in range(lines))
@@ -18,7 +18,7 @@ def pem(begin: str, lines: int, width: int = 64) -> Callable[[random.Random], st
     return make
 
 
-# Lines that hold a password; {} is where it stands.
+# Lines that hold a password in the place of {}.
 LINES = {
     "HTTP basic credentials": (
         "<basic>",

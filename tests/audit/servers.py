@@ -22,7 +22,7 @@ TIMEOUT_S = 0.5
 SLACK_S = 20.0
 """Time beyond the limit for a busy machine. Many of the answers never end."""
 MAX_GROWTH = 300 * 2**20
-"""Bytes by which the peak memory may grow, over all answers together."""
+"""Number of bytes by which the peak memory may grow, over all answers together."""
 
 PASSWORD = "hunter2-secret"
 CLIENTS: dict[str, Open] = {

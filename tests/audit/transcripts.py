@@ -145,14 +145,14 @@ def run_case(number: int) -> Seen:
 
 
 def _reopened(memory: AgentMemory, settings: dict[str, Any]) -> AgentMemory:
-    """The memory as another process would find it."""
+    """Return the memory as another process would find it."""
     other = AgentMemory(**settings)
     assert other.transcript == memory.transcript, "the store holds something else"
     return other
 
 
 def _lowered(r: random.Random, memory: AgentMemory, settings: dict[str, Any], seen: Seen) -> AgentMemory:
-    """The memory, opened with a lower limit, where its pins leave room for that."""
+    """Return the memory, opened with a lower limit if its pins leave room for that."""
     limit = r.choice([200, 512, 600, 1000])
     if limit >= settings["limit"]:
         return memory
@@ -165,7 +165,7 @@ def _lowered(r: random.Random, memory: AgentMemory, settings: dict[str, Any], se
 
 
 def _check_first(first: list[Any], messages: list[Any], memory: AgentMemory, is_long: bool) -> None:
-    """The first prompt is what it was, or what is too long of it is shortened."""
+    """Assert that the first prompt is unchanged, or that only its long messages are shortened."""
     assert [m for m in first if m["role"] != "user"] == messages[: len(first)][: first[0]["role"] == "system"]
     if is_long:
         return
@@ -178,7 +178,8 @@ def _check_first(first: list[Any], messages: list[Any], memory: AgentMemory, is_
 
 
 def _measure_kept(first: list[Any], messages: list[Any], memory: AgentMemory) -> int:
-    """Tokens of the first prompt, of all system messages, and of the pins with the words around notes."""
+    """Return the number of tokens of the first prompt, of all system messages, and of the pins with the words
+    around notes."""
     system = [m for m in messages if m["role"] in ("system", "developer") and m not in first]
     pinned = sum(count_tokens(f"Pinned, {key}:\n{text}\n") for key, text in memory.transcript.pins.items())
     return measure_tokens([*first, *system], count_tokens) + pinned + WORDS_AROUND_NOTES

@@ -8,7 +8,7 @@ from typing import Any
 from tests.loopback import Answer
 
 Respond = Callable[[str], tuple[int, str]]
-"""Returns a status code and the text of the reply for the content of the last message."""
+"""A function that returns a status code and the text of the reply for the content of the last message."""
 
 
 def answer_with(respond: Respond) -> Answer:

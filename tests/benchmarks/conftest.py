@@ -11,7 +11,7 @@ from tests.benchmarks.towns import write_data_folder
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both splits of every task, a handful of questions each."""
+    """Return a folder with both splits of every task, a handful of questions each."""
     root = tmp_path_factory.mktemp("data")
     write_data_folder(root)
     return root

@@ -33,7 +33,8 @@ def _score_gold(document: ScoredInput, founder: str) -> DocumentScores:
 
 
 class BeginningReader:
-    """Answers with the beginning of the context, fails on every third prompt, and records prompts."""
+    """A reader that answers with the beginning of the context, fails on every third prompt, and records
+    prompts."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -29,7 +29,7 @@ DOCUMENTS = [
 
 
 class HalfHeartedPeer:
-    """Keeps twice the share that it gets, and never less than a tenth."""
+    """A peer that keeps twice the share that it gets, and never less than a tenth."""
 
     def __init__(self) -> None:
         self.shares: list[float] = []

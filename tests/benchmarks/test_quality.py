@@ -1,4 +1,5 @@
-"""Quality on the fixture data, with a scorer that knows the answers; LLMSlim; promised recall."""
+"""Tests of the quality benchmark on the fixture data, with a scorer that knows the answers, LLMSlim, and
+promised recall."""
 
 from __future__ import annotations
 

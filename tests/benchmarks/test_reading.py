@@ -26,7 +26,7 @@ from tersely.score import DocumentScores, ScoredInput
 
 @pytest.fixture(scope="module")
 def work(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A work folder with the contexts of three questions of two sets."""
+    """Return a folder with the contexts of three questions of two sets."""
     folder = tmp_path_factory.mktemp("work")
     assert (
         collect.main(["compress", str(folder), "--data", str(data), "--sets", "hotpotqa", "--limit", "3"])
@@ -137,7 +137,7 @@ def test_leads_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class SecondScorer(HeadScorer):
-    """Wants the second unit of each document alone."""
+    """A scorer that wants only the second unit of each document."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         return [DocumentScores(1.0, [float(at == 1) for at in range(len(d.units))]) for d in documents]

@@ -24,7 +24,7 @@ def make_question(set_name: str, name: str, answer: str, evidence: str) -> Quest
 
 @pytest.fixture(scope="module")
 def questions() -> tuple[Question, ...]:
-    """One of a small project and one of a written log."""
+    """Return a question about a small project and one about a written log."""
     return (
         make_question("development", "settings_toml", "yara", 'scan = "yara"'),
         make_question("evaluation", "gradle_log", "roundToKrona()", "use roundToKrona()"),

@@ -14,7 +14,7 @@ from benchmarks.rows import Line, Lines, find_rows, read_lines
 from benchmarks.table import Column, Table
 
 LONGEST = 100
-"""Characters of a string, at most: ids and names, but no sentence of a document."""
+"""Number of characters of a string, at most: ids and names, but no sentence of a document."""
 LINES: list[Line] = [{"id": "a", "kept": 1}, {"id": "b", "kept": 0}]
 
 
@@ -46,7 +46,7 @@ def tabulate(lines: Lines, seed: int) -> list[Table]:
 
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The record of a run with rows, and a table of times without."""
+    """Return the record of a run with rows, and with a table of times, which has no rows."""
 
     def measure(options: Options) -> Measured:
         times = Table("Times", (Column("seconds"),), ({"seconds": 0.25},))

@@ -1,4 +1,4 @@
-"""Loading of the data sets and scoring of what was kept."""
+"""Tests that load the data sets and score the kept parts."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ SETS = {
 
 
 def make_town(i: int) -> Row:
-    """A document of four sentences about one town."""
+    """Return a document of four sentences about one town."""
     sentences = [
         f"{TOWNS[i]} is a harbour town on the northern coast.",
         f"It was founded by {FOUNDERS[i]} after the great flood.",
@@ -49,7 +49,7 @@ def make_town(i: int) -> Row:
 
 
 def make_single(i: int, prefix: str = "") -> Row:
-    """A question that one document answers."""
+    """Return a question that one document answers."""
     doc = make_town(i)
     start = doc["text"].index(FOUNDERS[i])
     doc |= {"support": [1], "spans": [[start, start + len(FOUNDERS[i])]]}
@@ -65,7 +65,7 @@ def make_single(i: int, prefix: str = "") -> Row:
 
 
 def make_two_hop(i: int) -> Row:
-    """A question over ten documents, whose answer needs two sentences."""
+    """Return a question over ten documents, whose answer needs two sentences."""
     docs = [dict(make_town(k % 8), title=f"{TOWNS[k % 8]} {k}", gold=False, support=[]) for k in range(10)]
     docs[i] |= {"gold": True, "support": [1, 2]}
     return {
@@ -79,7 +79,7 @@ def make_two_hop(i: int) -> Row:
 
 
 def make_claim(i: int) -> Row:
-    """A claim that either sentence 1, or sentences 0 and 2 together, support."""
+    """Return a claim that sentence 1 supports, and so do sentences 0 and 2 together."""
     doc = make_town(i)
     labels = {"label": "supported" if i else "not_supported", "sets": [[1], [0, 2]] if i else [[]]}
     doc |= {"gold": True if i else None, "support": [0, 1, 2] if i else []}
@@ -87,14 +87,14 @@ def make_claim(i: int) -> Row:
 
 
 def make_unanswered(i: int) -> Row:
-    """A question that its document does not answer."""
+    """Return a question that its document does not answer."""
     row = make_single(i)
     row["docs"][0] |= {"gold": False, "support": [], "spans": []}
     return {**row, "id": f"none-{i}", "question": f"Which river crosses {TOWNS[i]}?", "answers": []}
 
 
 def make_meeting() -> tuple[list[Row], Row]:
-    """Two questions about one meeting, and the meeting; the second question has no labels."""
+    """Return two questions about one meeting, and the meeting. The second question has no labels."""
     turns = [
         f"Speaker {'AB'[k % 2]}: The {EXPORTS[k % 8]} shipment is item {k} of the list ." for k in range(40)
     ]
@@ -116,7 +116,7 @@ def make_meeting() -> tuple[list[Row], Row]:
 
 
 def make_rows(name: str) -> list[Row]:
-    """The rows of a set, by its file name."""
+    """Return the rows of a set, by its file name."""
     if name in ("hotpotqa", "twowiki", "package_questions"):
         return [make_two_hop(i) for i in range(6)]
     if name == "qmsum":
@@ -138,7 +138,7 @@ def write_rows(path: Path, rows: list[Row]) -> None:
 
 
 def write_data_folder(root: Path) -> None:
-    """Both splits of every set, a few questions each."""
+    """Write both splits of every set, with a few questions each."""
     for split, names in SETS.items():
         for name in names:
             write_rows(root / split / f"{name}.jsonl.gz", make_rows(name))

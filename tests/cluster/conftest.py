@@ -19,7 +19,7 @@ os.environ |= {
 }
 
 STORE = 150 * 2**20
-"""Bytes of the object store of a node."""
+"""Number of bytes of the object store of a node."""
 ATTEMPTS = 5
 """A busy machine may start a node more slowly than Ray waits for it."""
 
@@ -58,7 +58,7 @@ class LocalCluster:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[LocalCluster]:
-    """A cluster, at first with only a head."""
+    """Yield a cluster, at first with only a head."""
     made = LocalCluster()
     os.environ["RAY_ADDRESS"] = made.address
     yield made

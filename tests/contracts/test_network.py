@@ -21,7 +21,7 @@ NETWORK = {
     "telnetlib", "urllib.request", "urllib3", "websockets", "xmlrpc",
 }  # fmt: skip
 CALLS = {"create_connection", "open_connection", "urlopen", "getaddrinfo", "snapshot_download"}
-"""Functions that open connections, whatever they are imported from."""
+"""Functions that open connections, imported from any module."""
 
 USERS = {
     "integrations/tersely_hook/daemon.py",  # a socket of the file system, for its own user alone

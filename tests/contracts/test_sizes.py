@@ -35,7 +35,7 @@ def public_members(definition: ast.ClassDef) -> set[str]:
 
 
 def large_classes(source: str) -> dict[str, int]:
-    """The classes with too many members and no excuse, and their number of members."""
+    """Return the classes with too many members and no excuse, and their number of members."""
     definitions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
     return {
         definition.name: len(public_members(definition))

@@ -35,8 +35,8 @@ MAX_MODEL_MB = 50
 MAX_WHEEL_MB = 50
 
 UV = [sys.executable, "-m", "uv"]
-# Any use of the network from Python ends the process at once, whatever the code around it would catch. An
-# audit hook cannot be removed. Nothing else exits with 97.
+# Any use of the network from Python ends the process at once, even if the code around it catches all errors.
+# An audit hook cannot be removed. Nothing else exits with 97.
 GUARD = """\
 import os, sys
 def _guard(event, args):
@@ -63,7 +63,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel and its dependencies, and nothing else."""
+    """Return an environment with the wheel and its dependencies, and nothing else."""
     folder = tmp_path_factory.mktemp("clean")
     _call([*UV, "venv", "--quiet", "--python", sys.executable, str(folder)])
     constraints = {"UV_CONSTRAINT": str(ROOT / "constraints.txt")}
@@ -74,15 +74,16 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_offline(environment: Path, tmp_path: Path) -> RunOffline:
-    """Runs a command of the environment without a network, without variables and without caches."""
+    """Return a function that runs a command of the environment without a network, variables and caches."""
     home, guard = tmp_path / "home", tmp_path / "guard"
     home.mkdir()
     guard.mkdir()
     (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
-    # The guard sees Python. Where the kernel allows a network namespace, it stops native code too.
+    # The guard sees only Python. A network namespace, if the kernel allows one, stops native code too.
     unshare = ["unshare", "--map-root-user", "--net"]
     can_unshare = shutil.which("unshare") and subprocess.run([*unshare, "true"], check=False).returncode == 0
-    # No variable of this process is passed on. Some turn on what a user would not have turned on.
+    # No variable of this process is passed on, because some of them turn on things that a user would not turn
+    # on.
     variables = {"PATH": os.defpath, "HOME": str(home), "PYTHONPATH": str(guard)}
 
     def run(command: str, *args: str) -> subprocess.CompletedProcess[str]:

@@ -25,7 +25,7 @@ FINISH = (
     "<parameter=explanation>[docid: house.md]</parameter></function>"
 )
 FEWEST = 19
-"""Questions from which a recall of 0.95 can be calibrated."""
+"""Number of questions from which a recall of 0.95 can be calibrated."""
 LESSON = """EXPERIENCE 1:
 TITLE: Compare two sources
 DESCRIPTION: When a question asks for a year.
@@ -35,7 +35,7 @@ OUTCOME: success"""
 
 @pytest.fixture
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with the files that the pages name."""
+    """Return a working folder with the files that the pages name."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/house.md").write_text("Ada holds the spare key. The roof is new.\n", encoding="utf-8")
@@ -58,7 +58,7 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def chat_url() -> Iterator[str]:
-    """The base URL of a server whose model writes what the pages show."""
+    """Yield the base URL of a server whose model writes the replies that the pages show."""
 
     def complete(request: dict[str, Any]) -> tuple[int, Any]:
         text = _reply("\n\n".join(str(message["content"]) for message in request["messages"]))
@@ -74,7 +74,7 @@ def chat_url() -> Iterator[str]:
 
 @pytest.fixture
 def compression_url() -> Iterator[str]:
-    """The URL of `tersely serve`."""
+    """Yield the URL of `tersely serve`."""
     from tersely_server import build_app
     from tests.servers import serve_app
 

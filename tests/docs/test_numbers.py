@@ -271,7 +271,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "tersely keeps {:.1f} and {:.1f} % of what the user stated, and leaves {} outdated values; in "
+            "tersely keeps {:.1f} and {:.1f} % of the user's statements, and leaves {} outdated values; in "
             "our own chats it keeps {:.1f} and {:.1f} % and leaves",
             lambda: (
                 *(percent(compaction("the kit's", budget)["statements kept"]) for budget in (0.2, 0.3)),
@@ -295,8 +295,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: (-bill(0), bill(90)),
         ),
         (
-            "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). Our "
-            "goal on SQuAD was to lose at most 2 points against all documents; tersely loses {:.1f}",
+            "on the mean of the sets, its F1 is {:.1f} points higher (95 % interval {:.1f} to {:.1f}). "
+            "On SQuAD, our goal was a loss of at most 2 points against all documents; tersely loses {:.1f}",
             lambda: (*reading_lead("whole documents"), reader_lead(SQUAD, "0.25")),
         ),
         (

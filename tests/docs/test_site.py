@@ -25,7 +25,7 @@ OUTSIDE = re.compile(r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly in an environment with nothing but the group `docs`."""
+    """Return the site, built strictly in an environment with nothing but the group `docs`."""
     folder, environment = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("environment")
     uv = [sys.executable, "-m", "uv"]
     python = environment / ("Scripts" if os.name == "nt" else "bin") / "python"

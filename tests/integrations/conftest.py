@@ -14,13 +14,13 @@ ignore_clocks()
 
 @pytest.fixture(scope="session")
 def bundled() -> Compressor:
-    """A compressor with the bundled model."""
+    """Return a compressor with the bundled model."""
     return Compressor()
 
 
 @pytest.fixture
 def allowed(tmp_path: Path) -> Path:
-    """A folder that a server may read, next to files that it may not read."""
+    """Return a folder that a server may read, next to files that it may not read."""
     folder = tmp_path / "notes"
     (folder / "town").mkdir(parents=True)
     (folder / "town/museum.md").write_text(MUSEUM, encoding="utf-8")
@@ -35,12 +35,12 @@ def allowed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Originals:
-    """The hook's originals, in a folder of this test."""
+    """Return the hook's originals, in a folder of this test."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return Originals(originals_folder())
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The file of a ledger that does not exist yet."""
+    """Return the path of a ledger that does not exist yet."""
     return tmp_path / "ledger.db"

@@ -17,7 +17,7 @@ LOG = "\n".join(
     else f"12:{at // 60:02d}:{at % 60:02d} INFO worker-{at % 5} handled request {at} in {at % 97} ms"
     for at in range(400)
 )
-"""About 20 KB; one line answers `REQUEST`."""
+"""A text of about 20 KB. One line answers `REQUEST`."""
 MATCHES = "\n".join(LOG.split("\n")[:350])
 """Short enough that Claude Code shows it."""
 REQUEST = "Why did a login request time out?"

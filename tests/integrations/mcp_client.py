@@ -16,7 +16,7 @@ Talk = Callable[[Client], Awaitable[Any]]
 
 
 def connect(talk: Talk, compressor: Compressor | None = None, **options: Any) -> Any:
-    """Return what `talk` returns for a client of a new server."""
+    """Return the result of `talk` with a client of a new server."""
     server = build_server(compressor=compressor or Compressor(FakeScorer()), **options)
 
     async def run() -> Any:
@@ -32,7 +32,7 @@ def call(tool: str, arguments: dict[str, Any], compressor: Compressor | None = N
 
 
 def read_details(result: Any) -> dict[str, Any]:
-    """Return what a reply says to programs."""
+    """Return the part of a reply for programs."""
     return result.meta["tersely"]
 
 

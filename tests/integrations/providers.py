@@ -14,11 +14,12 @@ from tests.servers import read_body, serve_app, start_and_stop
 
 Json = dict[str, Any]
 Count = Callable[[Json], tuple[int, int, int]]
-"""Returns the tokens of a request's body: prompt without cache, prompt from the cache, answer."""
+"""A function that returns the tokens of a request's body: prompt without cache, prompt from the cache,
+answer."""
 
 
 class Provider:
-    """Answers chat completions, responses and messages. `bodies` holds what it got."""
+    """A server that answers chat completions, responses and messages. `bodies` holds the requests."""
 
     def __init__(self, count: Count = lambda _: (900, 100, 20)) -> None:
         self.url, self.count = "", count

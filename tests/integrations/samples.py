@@ -75,7 +75,7 @@ def make_failing_compressor() -> Compressor:
 
 
 def has_whole_sentences(shown: str, *pages: str) -> bool:
-    """Whether every shown sentence is a sentence of one of the pages; lines in brackets are notes."""
+    """Return whether every shown sentence is a sentence of one of the pages. Lines in brackets are notes."""
     sentences = {sentence.strip(". ") for page in pages for sentence in page.split(". ")}
     lines = [line for line in shown.splitlines() if line and not line.startswith("[")]
     parts = [part.strip(". ") for line in lines for part in line.split(". ")]
@@ -88,7 +88,7 @@ def all_options(**options: Any) -> dict[str, Any]:
 
 
 class RecordingCompressor(Compressor):
-    """Compresses without options, and records the options that it receives."""
+    """A compressor that ignores the options that it receives, and records them."""
 
     def __init__(self) -> None:
         super().__init__(FakeScorer())

@@ -9,14 +9,14 @@ from langchain_core.messages import AIMessage
 
 
 class Scripted(GenericFakeChatModel):
-    """Replies with its messages, one by one."""
+    """A model that replies with its messages, one by one."""
 
     def bind_tools(self, tools: Any, **_: Any) -> Scripted:
         return self
 
 
 class Recording(Scripted):
-    """Also keeps the messages of every call."""
+    """A scripted model that also keeps the messages of every call."""
 
     seen: list[Any] = []  # noqa: RUF012  # pydantic copies it
 

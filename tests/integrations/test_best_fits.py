@@ -1,4 +1,4 @@
-"""Whoever gets a shortened text learns whether its best part had room."""
+"""Readers of a shortened text learn whether its best part had room."""
 
 from __future__ import annotations
 

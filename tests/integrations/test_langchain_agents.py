@@ -29,19 +29,19 @@ PAGES = {"tower": make_page("tower", KEY_ANSWER), "pier": make_page("pier", "The
 
 @tool
 def tower() -> str:
-    """Reads the page of the tower."""
+    """Read the page of the tower."""
     return PAGES["tower"]
 
 
 @tool
 def pier() -> str:
-    """Reads the page of the pier."""
+    """Read the page of the pier."""
     return PAGES["pier"]
 
 
 @tool
 def fails() -> str:
-    """Fails."""
+    """Fail."""
     raise ValueError("no page " * 400)
 
 

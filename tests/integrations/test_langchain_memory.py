@@ -31,7 +31,7 @@ MANY_TURNS: dict[str, Any] = {"recursion_limit": 100}
 
 @tool
 def look(page: int) -> str:
-    """Reads a page."""
+    """Read a page."""
     words = random.Random(page).choices(["lamp", "stair", "glass", "oil", "stone", "wind"], k=70)
     return f"Page {page}. {' '.join(words)}. The spare key of page {page} is in drawer {page * 7}."
 
@@ -53,7 +53,7 @@ def make_agent(chat_model: Scripted, saver: Any = None, **options: Any) -> Any:
 
 
 def contexts_of(model: Recording) -> list[list[Any]]:
-    """Return what the model saw in each call, without the system prompt."""
+    """Return the messages that the model saw in each call, without the system prompt."""
     return [messages[1:] for messages in model.seen]
 
 

@@ -69,7 +69,7 @@ def make_agent(model: Scripted, own_tools: list[Any], compressor: Compressor, **
 
 
 def run_tool(content: Any, compressor: Compressor, **options: Any) -> ToolMessage:
-    """Return what enters the history for a tool that returns `content`."""
+    """Return the message that enters the history for a tool that returns `content`."""
     model = scripted(call_tools("page"), AIMessage("Ada."))
     agent = make_agent(model, [make_tool("page", content)], compressor, **options)
     return read_results(agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]}))[0]
@@ -107,7 +107,7 @@ def test_results_in_commands_are_compressed(bundled: Compressor) -> None:
 
     @tool
     def page(tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
-        """Reads a page."""
+        """Read a page."""
         return read_by_command(tool_call_id)
 
     model = scripted(
@@ -159,7 +159,7 @@ def test_errors_stay_whole(bundled: Compressor, content: Any) -> None:
 
 
 def run_tools(compressor: Compressor, **options: Any) -> list[bool]:
-    """Whether the results of the tools "tower" and "pier" stay whole."""
+    """Return whether the results of the tools "tower" and "pier" stay whole."""
     tools = [make_tool("tower", TOWER), make_tool("pier", PIER)]
     model = scripted(call_tools("tower", "pier"), AIMessage("Ada."))
     state = make_agent(model, tools, compressor, **options).invoke({"messages": [HumanMessage(KEY_QUESTION)]})

@@ -59,7 +59,7 @@ def make_guardrail(url: str, **settings: Any) -> Any:
 
 
 def apply(guardrail: Any, messages: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """Return what LiteLLM would send to the model, and the originals that it can open."""
+    """Return the messages that LiteLLM would send to the model, and the originals that it can open."""
 
     async def run() -> tuple[dict[str, Any], list[str]]:
         inputs = {"structured_messages": messages, "texts": []}

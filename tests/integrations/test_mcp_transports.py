@@ -123,7 +123,7 @@ def test_a_request_with_half_a_character_is_answered() -> None:
 
 @pytest.fixture
 def address(allowed: Path, tmp_path: Path) -> Iterator[str]:
-    """The address of a server over streamable HTTP."""
+    """Yield the address of a server over streamable HTTP."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

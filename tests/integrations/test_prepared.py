@@ -22,7 +22,7 @@ PASSAGES = [
 
 
 class Watching(Compressor):
-    """Remembers which of its documents were prepared."""
+    """A scorer that remembers which of its documents were prepared."""
 
     def compress(self, query: str | None, docs: Any, **options: Any) -> Compression:
         self.prepared = [isinstance(document, PreparedDocument) for document in docs]

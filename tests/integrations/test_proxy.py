@@ -33,7 +33,7 @@ GZIPPED = gzip.compress(b'{"choices": []}')
 
 
 class Upstream:
-    """Records requests. Its answers have two parts; the second waits until it may come."""
+    """A server that records requests. Its answers have two parts. The second waits until it may come."""
 
     def __init__(self) -> None:
         self.url = ""

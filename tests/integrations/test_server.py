@@ -38,7 +38,7 @@ BODY = {"query": QUESTION, "documents": [HARBOUR, {"text": MUSEUM, "title": "Mus
 
 @pytest.fixture(scope="module")
 def client(bundled: Compressor) -> Iterator[httpx2.Client]:
-    """A client of a server with the bundled model."""
+    """Yield a client of a server with the bundled model."""
     with serve_app(build_app(bundled)) as url, httpx2.Client(base_url=url, timeout=60) as client:
         yield client
 
@@ -93,7 +93,7 @@ def test_without_a_query_a_limit_is_needed(
 
 
 class WaitingScorer(FakeScorer):
-    """Waits before it scores a document that says so."""
+    """A scorer that waits before it scores a document that says so."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()

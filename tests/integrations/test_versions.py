@@ -16,7 +16,7 @@ from tersely import MissingDependencyError
 from tersely.adapters import require_package
 
 ROOT = Path(__file__).resolve().parents[2]
-# For every adapter, the package of its framework and its extra.
+# The package of each adapter's framework, and the adapter's extra.
 EXTRAS = {
     "tersely_haystack": ("haystack-ai", "haystack"),
     "tersely_langchain": ("langchain", "langchain"),

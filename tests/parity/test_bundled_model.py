@@ -130,7 +130,7 @@ def session() -> EncoderSession:
 
 
 def run(session: EncoderSession, windows: Sequence[Window]) -> list[Logits]:
-    """Logits of each window's sentences and documents, read in one batch."""
+    """Return the logits of each window's sentences and documents, read in one batch."""
     keep, relevance = session.run(collate(windows, CONFIG["layout"]["pad_id"]), OUTPUT_NAMES)
     assert keep.dtype == relevance.dtype == np.float32
     return [

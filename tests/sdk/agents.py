@@ -36,7 +36,8 @@ def make_agent(folder: Path, *script: Any, **options: Any) -> Agent:
 
 
 def write_trained(folder: Path, kind: str, prompts: dict[str, str], **further: str) -> Path:
-    """An artifact of a trained agent or summarizer, whose adapter cannot be read."""
+    """Write the artifact of a trained agent or summarizer, with an unreadable adapter, and return its
+    folder."""
     folder.mkdir()
     (folder / "adapter.gguf").write_bytes(b"GGUF" + b"\0" * 20)
     limits = {"search_tokens": 9, "preselect": 9, "max_tokens": 9}

@@ -23,7 +23,7 @@ DOCS = [
 
 
 class CalibratedScorer(FakeScorer):
-    """Every recall that 30 questions can promise has the threshold 0.2."""
+    """A calibration with the threshold 0.2 for every recall that 30 questions can promise."""
 
     calibration = Calibration((0.2,) * 30)
 

@@ -24,7 +24,7 @@ def check_all(
     rate: float | None = None,
     max_docs: int | None = None,
 ) -> None:
-    """Guarantees 1, 2, 5 and 6, and that all parts of the receipt agree."""
+    """Assert guarantees 1, 2, 5 and 6, and that all parts of the receipt agree."""
     check_cover(result, docs)
     check_pieces(result, docs)
     check_size(result, docs, count, budget=budget, rate=rate)
@@ -33,7 +33,7 @@ def check_all(
 
 
 def check_cover(result: Compression, docs: Sequence[Document]) -> None:
-    """Kept and dropped spans contain every non-blank code point exactly once."""
+    """Assert that kept and dropped spans contain every non-blank code point exactly once."""
     for index, document in enumerate(docs):
         spans = sorted((s for s in (*result.kept, *result.dropped) if s.doc == index), key=lambda s: s.start)
         assert all(left.end <= right.start for left, right in pairwise(spans)), "spans overlap"
@@ -44,7 +44,8 @@ def check_cover(result: Compression, docs: Sequence[Document]) -> None:
 
 
 def check_pieces(result: Compression, docs: Sequence[Document]) -> None:
-    """The text is titles, separators, marks and exact pieces; kept spans are in source order and cited."""
+    """Assert that the text is titles, separators, marks and exact pieces, and that kept spans are in source
+    order and cited."""
     pieces = result.citations().entries
     pieces_of: dict[int, list[Citation]] = {}
     for piece in pieces:
@@ -68,7 +69,8 @@ def check_pieces(result: Compression, docs: Sequence[Document]) -> None:
 def _check_gap(
     result: Compression, docs: Sequence[Document], before: Citation | None, after: Citation | None
 ) -> None:
-    """Between two pieces stand a separator or a mark; between two documents also a blank line and a title."""
+    """Assert that a separator or a mark is between two pieces, and also a blank line and a title between two
+    documents."""
     start = before.text_end if before is not None else 0
     end = after.text_start if after is not None else len(result.text)
     gap = result.text[start:end]
@@ -94,7 +96,7 @@ def _check_gap(
 
 
 def _without(marks: Sequence[Mark], text: str, start: int, end: int) -> str:
-    """`text[start:end]` without marks."""
+    """Return `text[start:end]` without marks."""
     edges = [start, *(edge for mark in marks for edge in (mark.text_start, mark.text_end)), end]
     return "".join(text[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True))
 
@@ -111,7 +113,8 @@ def check_size(
     budget: int | None,
     rate: float | None,
 ) -> None:
-    """The text exceeds neither limit nor input, and the token counts are those of the counter."""
+    """Assert that the text exceeds neither limit nor input, and that the token counts are those of the
+    counter."""
     assert result.tokens_after == (count(result.text) if result.text else 0)
     assert result.tokens_after <= result.tokens_before
     heads = sum(len(d.title) + 1 for d in docs if d.title and d.title.strip() and d.text.strip())
@@ -126,7 +129,7 @@ def check_size(
 
 
 def check_wholeness(result: Compression, docs: Sequence[Document]) -> None:
-    """Kept units are whole, except units of structure that are marked as truncated."""
+    """Assert that kept units are whole, except units of structure that are marked as truncated."""
     units = [{(u.start, u.end): u for u in split_units(document.text)} for document in docs]
     for span in result.kept:
         if span.reason != "truncated":
@@ -139,9 +142,10 @@ def check_wholeness(result: Compression, docs: Sequence[Document]) -> None:
 def check_cuts(
     result: Compression, docs: Sequence[Document], count: Callable[[str], int], limit: int | None, most: int
 ) -> None:
-    """Only blocks of more than `most` code points are cut, or such as exceed the limit with their title.
+    """Assert that only two kinds of blocks are cut: those of more than `most` code points, and those that
+    exceed the limit with their title.
 
-    Block and title are counted one by one, which may give a token more than both together.
+    Block and title are counted one by one, so the sum may be one token more than the count of both together.
     """
     units = [split_units(document.text) for document in docs]
     for span in (*result.kept, *result.dropped):
@@ -154,7 +158,7 @@ def check_cuts(
 
 
 def check_documents(result: Compression, docs: Sequence[Document], max_docs: int | None) -> None:
-    """The documents agree with the text and the spans."""
+    """Assert that the documents agree with the text and the spans."""
     assert [span for document in result.documents for span in document.spans] == list(result.kept)
     for document in result.documents:
         source = docs[document.source]

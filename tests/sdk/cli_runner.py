@@ -17,7 +17,7 @@ from tersely.cli import main
 from tersely.runtime.artifacts import load_artifact
 
 COMMAND = [sys.executable, "-m", "tersely.cli"]
-"""For tests that need a process of their own."""
+"""Command for tests that need a process of their own."""
 
 QUERY = "Where is the spare key?"
 NOTE = """\
@@ -59,7 +59,7 @@ def _read_written(stream: io.TextIOWrapper) -> str:
 
 
 def check_failure(result: CommandResult, exit_code: int, message: str = "") -> None:
-    """The command printed nothing but one line of complaint."""
+    """Assert that the command printed nothing but one line of complaint."""
     assert (result.exit_code, result.stdout) == (exit_code, "")
     assert result.stderr.startswith("tersely: ")
     assert result.stderr.count("\n") == 1

@@ -20,5 +20,5 @@ DOCS = [
     ),
 ]
 TOTAL_WORDS = 61
-"""Words of all documents and titles."""
+"""Number of words of all documents and titles."""
 UNIT_COUNTS = [len(split_units(document.text)) for document in DOCS]

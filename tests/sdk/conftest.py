@@ -23,7 +23,7 @@ def note(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A copy of the bundled model, with links to its graphs."""
+    """Return a copy of the bundled model, with links to its graphs."""
     return Path(shutil.copytree(load_artifact().path, tmp_path / "model", copy_function=_copy_or_link))
 
 
@@ -36,7 +36,7 @@ def _copy_or_link(source: str, target: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two documents that an agent may search, and two files that hold none."""
+    """Return a folder with two documents that an agent may search, and two files that are not documents."""
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "keys.md").write_text(
         "# Keys\n\nThe spare key of the lighthouse is with Ada. The boat house has no lock.", encoding="utf-8"

@@ -44,7 +44,7 @@ def make_memory(limit: int = 600, **options: Any) -> AgentMemory:
 
 
 def fill(memory: AgentMemory, start: int = 0) -> int:
-    """Steps until a summary is wanted; the number of the next one."""
+    """Add steps until a summary is wanted, and return the number of the next step."""
     number = start
     while not memory.transcript.is_full:
         memory.append(call(number), result(number, facts(number)))
@@ -53,7 +53,7 @@ def fill(memory: AgentMemory, start: int = 0) -> int:
 
 
 def nearly_fill(memory: AgentMemory) -> None:
-    """Small steps until less than 60 tokens are left."""
+    """Add small steps until less than 60 tokens are left."""
     number = 0
     while memory.transcript.tokens < memory.journal.settings.limit - 60:
         memory.append(call(number), result(number, "Nothing."))

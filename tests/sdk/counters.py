@@ -10,7 +10,7 @@ def count_words(text: str) -> int:
 
 
 def count_oddly(text: str) -> int:
-    """Neither additive nor monotone, as no tokenizer should be."""
+    """Return a number of tokens that is neither additive nor monotone. No tokenizer should count so."""
     return len(text) // 3 + len(set(text)) % 5
 
 

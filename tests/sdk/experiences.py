@@ -8,7 +8,7 @@ from tersely_agents.experience import Experience
 
 
 def make_experience(title: str, problem: str = "Who built the tower?", **changes: Any) -> Experience:
-    """An experience of a success, with defaults for everything but the title."""
+    """Return an experience of a success, with defaults for everything but the title."""
     values: dict[str, Any] = {"description": "When a date is asked.", "success": True, **changes}
     return Experience(title, content="Look it up.", problem=problem, **values)
 

@@ -14,7 +14,7 @@ from tersely_agents.experience.vectors import Vectors
 
 
 class FakeScorer:
-    """Scores a unit by the words that it shares with the query, plus noise from its text against ties."""
+    """A scorer by the words that a unit shares with the query, plus noise from its text against ties."""
 
     threshold = 0.4
     length_price = 0.0
@@ -25,7 +25,7 @@ class FakeScorer:
 
 
 class BrokenScorer:
-    """Raises an exception, or returns prepared scores."""
+    """A scorer that raises an exception, or returns prepared scores."""
 
     threshold = 0.5
     length_price = 0.0
@@ -40,7 +40,7 @@ class BrokenScorer:
 
 
 class HeldScorer(FakeScorer):
-    """Waits until it may go on. `waiting` holds the questions of the calls that wait."""
+    """A scorer that waits until it may go on. `waiting` holds the questions of the calls that wait."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()

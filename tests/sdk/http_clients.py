@@ -14,7 +14,7 @@ ASK = [{"role": "user", "content": "Which day?"}]
 DOCS = [Document("Thursday."), Document("Friday.")]
 
 Open = Callable[..., Callable[[], object]]
-"""Returns a function that calls the server, for an address and options."""
+"""A function that makes a client's call of the server, from an address and options."""
 
 
 def open_chat(url: str, **options: Any) -> Callable[[], object]:

@@ -103,7 +103,7 @@ def junk(r: Random, size: int) -> str:
 
 
 def stream(r: Random, size: int) -> str:
-    """Words, or one endless word, without punctuation."""
+    """Return words, or one endless word, without punctuation."""
     return r.choice(["na", "so we went ", "字", "0123456789abcdef", "😀"]) * (size * 40)
 
 
@@ -133,7 +133,7 @@ LONG_KINDS = 5
 
 
 def long_document(r: Random, words: int, kind: int) -> Document:
-    """A document of about `words` words, of a kind (0 to 4) that may be slow to process."""
+    """Return a document of about `words` words, of a kind (0 to 4) that may be slow to process."""
     if kind == 0:
         return Document("word " * words)
     if kind == 1:

@@ -1,4 +1,4 @@
-"""Compare JSON with what a compression made of it: nothing is false, every omission is counted."""
+"""Compare JSON with its compressed form: nothing is false, and every omission is counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Members(list[tuple[str, Any]]):
 
 
 def parse(text: str) -> Any:
-    """A JSON value; objects as lists of members, so that none hides another."""
+    """Return a JSON value. Objects become lists of members, so that no member hides another."""
     return json.loads(text, object_pairs_hook=Members)
 
 
@@ -70,7 +70,7 @@ def _check_members(source: Members, compressed: Members) -> int:
 
 
 def check_pieces(source: str, compressed: str) -> int:
-    """Assert that a text is pieces of another, in order, with a mark wherever two are not neighbours."""
+    """Assert that a text is pieces of another, in order, with a mark between two that are not neighbours."""
     pieces = [piece.strip() for piece in MARK.split(compressed)[::2]]
     rest = source.strip()
     assert rest.startswith(pieces[0]), "the start is missing, and no mark says so"

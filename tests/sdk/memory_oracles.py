@@ -20,7 +20,7 @@ REFERENCE = re.compile(r"tokens[^\n\]]*; id of the original: ([0-9a-f]{12})\]")
 
 
 def check_context(messages: Sequence[Any], memory: AgentMemory) -> None:
-    """No call without its results, no result without its call, and nothing beyond the limit."""
+    """Assert that every call has its results, every result its call, and that the limit holds."""
     waiting: list[str] = []
     for message in messages:
         if message["role"] == "tool":
@@ -36,7 +36,8 @@ def check_context(messages: Sequence[Any], memory: AgentMemory) -> None:
 
 
 def check_roles(messages: Sequence[Any]) -> None:
-    """After a reset, no message of the user follows another one up to the first of another role."""
+    """Assert that the user's messages after a reset do not follow each other, up to the first message of
+    another role."""
     roles = [m["role"] for m in messages]
     others = [place for place, role in enumerate(roles) if role in ("assistant", "tool")]
     begin = roles[: others[0]] if others else roles
@@ -44,7 +45,8 @@ def check_roles(messages: Sequence[Any]) -> None:
 
 
 def check_prefix(sent: Sequence[Any], messages: Sequence[Any]) -> None:
-    """`messages` begin with `sent`, byte for byte; the user's last message may have grown at its end."""
+    """Assert that `messages` begin with `sent`, byte for byte. The user's last message may have grown at its
+    end."""
     if not sent:
         return
     kept = messages[: len(sent)]
@@ -58,9 +60,10 @@ def check_prefix(sent: Sequence[Any], messages: Sequence[Any]) -> None:
 
 
 def check_references(messages: Sequence[Any], memory: AgentMemory, given: Sequence[str]) -> int:
-    """Every id leads to texts that came in, word for word, and to none that was shortened; how many ids.
+    """Assert that every id leads to given texts, word for word, and to no shortened text. Return the number
+    of ids.
 
-    `given` are the texts of all messages that came in.
+    `given` are the texts of all messages as they were given.
     """
     keys = [key for message in messages for key in REFERENCE.findall(str(message["content"]))]
     for key in keys:

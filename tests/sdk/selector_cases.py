@@ -58,7 +58,7 @@ DOCUMENTS = [
 
 
 def make_long_input(count: int, needle: int) -> list[ScoredInput]:
-    """`count` documents that say nothing, but for the one at `needle`, which ends with NEEDLE."""
+    """`count` documents that say nothing, except the one at `needle`, which ends with NEEDLE."""
     texts = [_FILLER.format(number) for number in range(count)]
     texts[needle] = f"{texts[needle]} {NEEDLE}"
     return [make_input(f"Minutes {number}", text) for number, text in enumerate(texts)]
@@ -69,7 +69,7 @@ def sentences_of(document: ScoredInput) -> list[str]:
 
 
 def rank_sentences(documents: Sequence[ScoredInput], scores: Sequence[DocumentScores]) -> list[str]:
-    """The sentences of all documents, best first."""
+    """Return the sentences of all documents, best first."""
     pairs = [
         (-score, sentence)
         for document, own in zip(documents, scores, strict=True)
@@ -92,7 +92,7 @@ class RecordingSession:
         return self.outputs[-1]
 
     def windows(self) -> list[Ids]:
-        """Ids of every window that was read, without padding."""
+        """Return the ids of every window that was read, without padding."""
         return [
             row[mask > 0].tolist()
             for inputs in self.inputs
@@ -102,14 +102,14 @@ class RecordingSession:
 
 @cache
 def bundled_selector() -> Selector:
-    """The selector of the bundled model. Loaded once, because it is stateless."""
+    """Return the selector of the bundled model. It is loaded once, because it is stateless."""
     return Selector.load(load_artifact())
 
 
 def recording_selector(
     *, gate_logit: float | None = None, max_tokens: int = MAX_TOKENS
 ) -> tuple[Selector, RecordingSession]:
-    """A copy of the bundled selector whose runs are recorded, one after the other.
+    """Return a copy of the bundled selector whose runs are recorded, one after the other.
 
     `gate_logit` makes the gate the same for every question; None keeps the model's own.
     """
@@ -120,7 +120,7 @@ def recording_selector(
 def selector_with(
     session: object, threads: int = 1, *, gate_logit: float | None = None, max_tokens: int = MAX_TOKENS
 ) -> Selector:
-    """A copy of the bundled selector whose encoder runs in `session`."""
+    """Return a copy of the bundled selector whose encoder runs in `session`."""
     bundled = bundled_selector()
     return Selector(
         Encoder(cast("EncoderSession", session), Workers(threads), bundled.layout.config.pad_id),

@@ -51,7 +51,7 @@ def test_a_step_depends_on_the_state_alone(folder: Path) -> None:
 
 
 def speak(messages: Sequence[Message]) -> Any:
-    """Replies of a conversation: long pages, notes, an empty reply, an answer after some turns."""
+    """Return replies of a conversation: long pages, notes, an empty reply, an answer after some turns."""
     question, last = str(messages[1]["content"]), str(messages[-1]["content"])
     if "Write the notes only" in last:
         return "" if "pears" in question else "Nothing certain yet."

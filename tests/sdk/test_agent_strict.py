@@ -39,7 +39,7 @@ FINAL = tool_calls(("finish", {"answer": "Ada"}))
 
 @pytest.fixture
 def long_folder(folder: Path) -> Path:
-    """The folder with a page that fills a small memory."""
+    """Return the folder with a page that fills a small memory."""
     (folder / "long.md").write_text("Key number one is of brass. " * 3000)
     return folder
 

@@ -192,7 +192,7 @@ def read_summary_rules(grammar: str) -> dict[int, str]:
 def find_lengths(rule: str) -> set[int]:
     """Return the lengths of the texts that a rule allows."""
     lengths = {0}
-    # `x`, `x{2}` and `x{2,3}` stand for classes of characters; `(x{100}){0,3}` is a repeated block.
+    # `x`, `x{2}` and `x{2,3}` are classes of characters; `(x{100}){0,3}` is a repeated block.
     rule = re.sub(r"\[\^[^\]]*\]", "x", rule)
     for part in re.split(r" (?![^(]*\))", rule):
         found = re.fullmatch(r"\(?x(?:\{(\d+)\}\))?(?:\{(\d+)(?:,(\d+))?\})?", part)

@@ -1,4 +1,5 @@
-"""Whether documents answer: the promise of `abstain`, its receipt, and the distance from the calibration."""
+"""Tests that tell if documents answer: the promise of `abstain`, its receipt, and the distance from the
+calibration."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ PARIS = ["Paris is the capital of France. It has two million inhabitants.", "Bre
 
 
 class JudgingScorer(FakeScorer):
-    """Judges every request the same. It was calibrated on 40 questions with an answer and 40 without."""
+    """A scorer that judges every request the same. It was calibrated on 40 questions with an answer and 40
+    without."""
 
     answerability = make_answerability(np.linspace(0.4, 0.9, 40).tolist(), np.linspace(0.1, 0.6, 40).tolist())
 

@@ -1,4 +1,4 @@
-"""Whatever a public class gets: it takes it, or refuses it with an error of tersely that says what to pass.
+"""A public class takes any argument, or refuses it with an error of tersely that says what to pass.
 
 Each class is made with one senseless argument at a time, and used once if it was made.
 """
@@ -47,7 +47,7 @@ class Case:
     leave: tuple[str, ...] = ()
     """Parameters that are not tried."""
     opens: bool = True
-    """Whether the given arguments are enough to make it."""
+    """True if the given arguments are enough to make it."""
 
 
 FIRST = [{"role": "user", "content": "Which bridge is old?"}]

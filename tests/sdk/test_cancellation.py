@@ -20,7 +20,8 @@ TEXTS = [document.text for document in make_long_input(120, 3)]
 
 
 class SlowSession:
-    """Counts its runs. Each of them waits until `go_on` is set; `has_begun` tells that one is running."""
+    """A job that counts its runs. Each run waits until `go_on` is set. `has_begun` tells that one is
+    running."""
 
     def __init__(self, session: EncoderSession) -> None:
         self.session = session

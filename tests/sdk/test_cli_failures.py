@@ -103,7 +103,7 @@ def test_a_missing_or_damaged_model_exits_with_3(
 
 @pytest.fixture
 def failing_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An encoder that runs once, while the model is loaded, and then fails."""
+    """Replace the encoder by one that runs once, while the model is loaded, and then fails."""
     run = EncoderSession.run
     loaded: list[EncoderSession] = []
 

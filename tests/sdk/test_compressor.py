@@ -20,7 +20,7 @@ from tests.sdk.fakes import FakeScorer
 
 
 class FixedScorer:
-    """Gives the same scores of one document for every request."""
+    """A scorer that gives the same scores of one document for every request."""
 
     threshold = 0.5
 

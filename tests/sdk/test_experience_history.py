@@ -1,4 +1,4 @@
-"""Replaced lessons come back; damaged rows are reported; doctor saves the intact ones."""
+"""Replaced lessons come back, damaged rows are reported, and doctor saves the intact ones."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_every_lesson_comes_back_when_others_are_revoked(
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A bank with three lessons."""
+    """Return the file of a bank with three lessons."""
     path = tmp_path / "bank.db"
     with closing(ExperienceBank(path, Letters())) as bank:
         bank.add_all([CHECK, QUIZ, OTHER_QUIZ])

@@ -1,4 +1,4 @@
-"""The seven guarantees, over whatever hypothesis thinks of. The sixth is part of `check_wholeness`."""
+"""The seven guarantees, over any input that hypothesis makes. The sixth is part of `check_wholeness`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tests.loopback import RawServer, Serve
 from tests.sdk.http_clients import Open, completion, open_async_chat, open_chat, open_reranker
 
 ANSWER = {**completion(), "results": [{"index": 0, "score": 0.5}, {"index": 1, "score": 0.1}]}
-"""Read as a reply by the chat client, and as scores by the reranker."""
+"""An answer that the chat client reads as a reply, and the reranker as scores."""
 PASSWORD = "hunter2"
 READ = ("Thursday.", [0.5, 0.1])
 

@@ -54,7 +54,7 @@ class Hub:
         self.announced: dict[str, int] = {}
         """Sizes that the list gives instead of the true ones."""
         self.pause_s = 0.0
-        """Between two parts of a file."""
+        """Seconds between two parts of a file."""
         hub = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -96,11 +96,11 @@ class Hub:
         return {"id": NAME, "modelId": NAME, "sha": "0" * 40, "siblings": siblings, "tags": []}
 
     def load(self, home: Path, seconds: float = 600, size: float = 1e9) -> str:
-        """Return what a process prints that loads the model."""
+        """Return the output of a process that loads the model."""
         return self.run(home, LOAD, NAME, str(seconds), str(size))
 
     def run(self, home: Path, program: str, *arguments: str, **env: str) -> str:
-        """Return what a process prints that uses this hub."""
+        """Return the output of a process that uses this hub."""
         process = subprocess.run(
             [sys.executable, "-c", program, *arguments],
             env={

@@ -1,4 +1,4 @@
-"""A condensed text expands to what it was: JSON to an equal value, any other text to the same characters."""
+"""A condensed text expands to its original: JSON to an equal value, any other text to the same characters."""
 
 from __future__ import annotations
 

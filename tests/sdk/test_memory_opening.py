@@ -1,4 +1,4 @@
-"""A session opens at its own limit, whatever it holds, and at a lower one. No input of a user stops it."""
+"""A session opens at its own limit, with any content, and at a lower one. No input of a user stops it."""
 
 from __future__ import annotations
 

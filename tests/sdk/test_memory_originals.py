@@ -14,7 +14,7 @@ SHORTENER = Shortener(COMPRESSOR, count_tokens)
 
 
 def shorten_page() -> tuple[str, str]:
-    """The page, shortened, and the id of the original."""
+    """Return the page, shortened, and the id of the original."""
     shown, ((key, _),) = SHORTENER.shorten(ContextMessage({"role": "tool", "content": PAGE}), 80, "stone")
     return shown.message["content"], key
 

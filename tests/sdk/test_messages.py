@@ -46,7 +46,7 @@ HISTORY = [
 
 
 def count_least_tokens(messages: list[dict[str, Any]], count: Callable[[str], int]) -> int:
-    """Tokens of the messages where all that can be left out is left out."""
+    """Return the number of tokens of the messages without everything that can be left out."""
     replacement = max(count(LEFT_OUT), count(SHORTENED))
     saved = [count(get_text(m)) - replacement for m in messages if m["role"] == "tool"]
     return measure_tokens(messages, count) - sum(s for s in saved if s > 0)

@@ -64,7 +64,7 @@ FAILURES: dict[str, Callable[[], Any]] = {
     "a usage that is a mapping": lambda: Reply("a", usage={"input_tokens": 1}),
 }
 FAILING = CallersModel(FAILURES["KeyError"])
-"""For the callers of `complete_safely`, for which all failures are the same."""
+"""A failing model for the callers of `complete_safely`, which handle all failures in the same way."""
 
 
 @pytest.mark.parametrize("act", FAILURES.values(), ids=FAILURES.keys())

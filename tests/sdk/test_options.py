@@ -77,7 +77,7 @@ GOOD_OPTIONS: dict[str, list[Any]] = {
     "min_tokens": [None, 1, 10**6],
     "timeout": [None, 0.001, 30.0],
 }
-"""By name, values that are taken as they are."""
+"""Valid values of each option, by name. They stay as they are."""
 
 
 @pytest.mark.parametrize(("options", "message"), BAD_OPTIONS, ids=str)

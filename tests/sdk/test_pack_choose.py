@@ -21,7 +21,7 @@ SENTENCE = "The pier was built in 1871."
 
 
 def two_documents(limit: int | None = None, **more: Any) -> Split:
-    """Units of 3, 2 and 4 words (0, 1, 2), and of 1 and 5 words (3, 4)."""
+    """Return units of 3, 2 and 4 words (0, 1, 2), and of 1 and 5 words (3, 4)."""
     documents = ["Aa bb cc.", "Dd ee.", "Ff gg hh ii."], ["Jj.", "Kk ll mm nn oo."]
     return make_split(*documents, limit=limit, **more)
 

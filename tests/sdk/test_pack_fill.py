@@ -14,7 +14,7 @@ from tersely.pack.fill import Candidate, fill_level, fit, pack, priority, sort_b
 
 
 def rank(*scores_and_costs: tuple[float, int]) -> list[Candidate]:
-    """Candidates of one document, best first."""
+    """Return candidates of one document, best first."""
     return sort_by_priority(
         [Candidate(unit, 0, score, cost) for unit, (score, cost) in enumerate(scores_and_costs)]
     )

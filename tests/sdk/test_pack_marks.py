@@ -69,13 +69,13 @@ FORMS: list[Callable[[int], str]] = [
 
 
 def unmarked_parts(result: Compression) -> list[str]:
-    """The text between the marks."""
+    """Return the texts between the marks."""
     edges = [0, *(edge for mark in result.marks for edge in (mark.text_start, mark.text_end)), None]
     return [result.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def stated_years(part: str) -> list[tuple[int, int]]:
-    """(lighthouse, year) wherever a year follows a name, with no other name between the two."""
+    """Return (lighthouse, year) for each year that follows a name, with no other name between the two."""
     return [
         (int(number), int(year))
         for number, year in re.findall(r"lighthouse (\d+)\b(?:(?!lighthouse)[^\d]){0,40}?(1[78]\d\d)", part)

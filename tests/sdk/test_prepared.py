@@ -46,7 +46,7 @@ def bundled() -> Compressor:
 
 
 def store(prepared: Sequence[PreparedDocument]) -> list[PreparedDocument]:
-    """The documents as they come back from where their bytes were kept."""
+    """Return the documents, written to bytes and read again."""
     return [
         PreparedDocument.from_bytes(p.to_bytes(), Document(p.text, p.title, p.id, p.metadata))
         for p in prepared

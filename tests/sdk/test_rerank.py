@@ -25,7 +25,7 @@ DOCS = [
 
 
 class FixedReranker:
-    """Gives a list of scores, one per document with text."""
+    """A reranker that gives a list of scores, one per document with text."""
 
     def __init__(self, *scores: float) -> None:
         self.scores = scores
@@ -99,7 +99,7 @@ def test_a_failing_reranker_is_replaced_by_the_models_relevance(scores: tuple[fl
 
 
 def rank_by_length(texts: Sequence[str]) -> list[tuple[int, float]]:
-    """Indices and scores, the best first, as servers sort them."""
+    """Return indices and scores, the best first, as servers sort them."""
     return sorted(((i, len(t) / 100) for i, t in enumerate(texts)), key=lambda pair: -pair[1])
 
 

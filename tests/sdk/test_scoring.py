@@ -24,7 +24,7 @@ from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 
 class RecordingScorer(FakeScorer):
-    """Scores like the fake one and records how many units each document had."""
+    """A scorer that scores like the fake one, and records how many units each document had."""
 
     def __init__(self) -> None:
         self.calls: list[list[int]] = []

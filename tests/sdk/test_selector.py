@@ -89,7 +89,8 @@ def test_without_any_unit_the_encoder_does_not_run() -> None:
 def test_the_order_of_documents_does_not_change_their_scores(
     order: tuple[int, ...], gate_logit: float
 ) -> None:
-    # As long as they share batches in the same way: int8 activations share their scale with the batch.
+    # The requests must share batches in the same way, because int8 activations share their scale with the
+    # batch.
     selector = recording_selector(gate_logit=gate_logit)[0]
     question = "Who designed the Brackmoor Lighthouse?"
     in_order = selector.score(question, DOCUMENTS)
@@ -146,7 +147,7 @@ def test_what_was_not_read_has_a_lower_logit_than_anything_read() -> None:
 
 
 def test_many_short_documents_are_all_read() -> None:
-    """The tokens that are read have a limit, whatever the number of their windows."""
+    """The tokens that are read have a limit, for any number of windows."""
     documents = [make_input(None, f"Room {number} is empty.") for number in range(200)]
     documents[150] = make_input(None, "Marie Curie discovered polonium.")
     selector, session = recording_selector(gate_logit=GATE_CLOSED)

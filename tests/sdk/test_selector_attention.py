@@ -18,7 +18,7 @@ def test_relations_match_values_worked_by_hand() -> None:
     pairs = relate(MATCHES, np.arange(4))
     assert pairs.shape == (4, 4, len(RELATIONS))
     columns = dict(zip(RELATIONS, np.moveaxis(pairs, -1, 0), strict=True))
-    # Of the tokens that the question does not hold, sentences 0 and 3 share token 5, of weight 4.
+    # Sentences 0 and 3 share one token that is not in the question: token 5, of weight 4.
     assert columns["shared_weight"][0, 3] == pytest.approx(math.log(5))
     assert columns["shared_weight"][0, 2] == 0
     assert columns["same_document"].tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]

@@ -23,7 +23,7 @@ from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 
 NINE_QUESTIONS = Calibration(tuple(i / 10 for i in range(9, 0, -1)))
-"""Scores 0.1 to 0.9; (lost + 1) / 10 is to be at most 1 - recall."""
+"""Scores 0.1 to 0.9. (lost + 1) / 10 must be at most 1 - recall."""
 
 CODE = Document("```\n" + "".join(f"row {n} of the table\n" for n in range(60)) + "```")
 

@@ -21,7 +21,7 @@ def score(*texts: str, **facts: float | bool) -> list[float]:
 
 def test_a_word_is_worth_more_where_more_units_hold_it() -> None:
     scores = score("lamps glow", "lamps", "reefs")
-    # "lamps" comes again in the second unit, and is worth 0.3 of what it was.
+    # "lamps" comes again in the second unit, and is worth 0.3 of its first value.
     first = TWO_UNITS + ONE_UNIT
     assert scores == pytest.approx([1.0, 0.3 * TWO_UNITS / first, ONE_UNIT / first])
 

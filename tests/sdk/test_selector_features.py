@@ -61,7 +61,7 @@ QUERY_VALUES = {
     "lead_over_third_document": 5,
     "best_relevance": 1,
 }
-# How far the second and the third best sentence are trusted, against one half for the best.
+# Trust in the second and the third best sentence, against one half for the best.
 TRUST_IN_SECOND, TRUST_IN_THIRD = 1 / (1 + math.exp(0.5)), 1 / (1 + math.exp(2))
 BRIDGE_COLUMNS = {
     "first": [3, 1, -2, 2.5],
@@ -90,7 +90,7 @@ PATH_COLUMNS = {
 
 
 def by_name(names: Sequence[str], features: Any) -> dict[str, list[float]]:
-    """The columns of a feature table."""
+    """Return the columns of a feature table."""
     return dict(zip(names, features.T.tolist(), strict=True))
 
 
@@ -185,7 +185,7 @@ def test_three_best_sentences_are_bridges() -> None:
 
 
 def test_bridge_weights_count_terms_outside_the_question() -> None:
-    # The best sentence, 0, brings token 5 (weight 4); the second, 3, brings 5, 6 and 7 (14); the third, 1,
+    # The best sentence, 0, brings token 5 (weight 4). The second, 3, brings 5, 6 and 7 (14). The third, 1,
     # brings 4 (1).
     expected = [0.5 * 4, TRUST_IN_THIRD * 1, 0, TRUST_IN_SECOND * 14]
     assert bridge_weights(MATCHES, FIRST_LOGITS).tolist() == pytest.approx(expected)

@@ -31,7 +31,7 @@ def make_layout(
 
 
 def sentence_parts(window: Window) -> list[tuple[int, int, Ids]]:
-    """(document, sentence, ids) of each marker, from the window alone."""
+    """Return (document, sentence, ids) for each marker, read from the window alone."""
     parts: list[tuple[int, int, Ids]] = []
     for number, (document, sentence) in enumerate(window.sentences, start=1):
         positions = [i for i, owner in enumerate(window.owners) if owner == number]
@@ -42,7 +42,7 @@ def sentence_parts(window: Window) -> list[tuple[int, int, Ids]]:
 
 
 def check_prefix(window: Window, query: Ids, evidence: Ids | None, config: LayoutConfig) -> None:
-    """The query comes first, then the evidence, and only the query belongs to the query."""
+    """Assert that the query comes first, then the evidence, and that only the query counts as the query."""
     query = query[: config.query_length]
     prefix = [CLS, *query, SEP]
     if evidence:
@@ -53,7 +53,8 @@ def check_prefix(window: Window, query: Ids, evidence: Ids | None, config: Layou
 
 
 def check_documents(window: Window, documents: list[EncodedDocument], config: LayoutConfig) -> None:
-    """Every document of the window opens with its marker and its title, which belong to no sentence."""
+    """Assert that every document of the window opens with its marker and its title, which belong to no
+    sentence."""
     assert 1 <= len(window.documents) <= config.docs_per_window
     assert len(window.documents) == len(window.doc_positions)
     for document, position in zip(window.documents, window.doc_positions, strict=True):
@@ -63,7 +64,7 @@ def check_documents(window: Window, documents: list[EncodedDocument], config: La
 
 
 def check_sentences(window: Window) -> None:
-    """Every sentence comes after its own marker, under its document."""
+    """Assert that every sentence comes after its own marker, under its document."""
     assert len(window.sentences) == len(window.sentence_positions) >= 1
     for (document, _), position in zip(window.sentences, window.sentence_positions, strict=True):
         assert window.input_ids[position] == SEN
@@ -86,7 +87,7 @@ def test_empty_evidence_is_no_evidence() -> None:
 
 
 def test_a_sentence_longer_than_a_window_goes_on_in_the_next() -> None:
-    # Of 12 places, prefix, head, marker and the last separator take 7.
+    # Prefix, head, marker and the last separator take 7 of the 12 places.
     windows = make_layout(12).windows([7], [EncodedDocument([9], [[5], list(range(10, 22)), [6]])])
     assert [sentence_parts(window) for window in windows] == [
         [(0, 0, [5])],

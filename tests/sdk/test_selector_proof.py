@@ -106,7 +106,7 @@ def test_a_broken_model_is_refused_when_it_is_loaded(model: Path, damage: Damage
 
 
 class Bomb:
-    """Leaves a trace where it is unpickled."""
+    """An object that leaves a trace when it is unpickled."""
 
     def __init__(self, trace: Path) -> None:
         self.trace = trace

@@ -40,14 +40,14 @@ def prepare(inputs: Sequence[ScoredInput]) -> list[ScoredInput]:
 
 
 def assert_similar(left: Sequence[DocumentScores], right: Sequence[DocumentScores]) -> None:
-    """Prepared vectors are rounded to four bits a number."""
+    """Assert that the scores are close. Prepared vectors are rounded to four bits a number."""
     for one, other in zip(left, right, strict=True):
         assert one.relevance == pytest.approx(other.relevance, abs=0.05)
         assert list(one.scores) == pytest.approx(list(other.scores), abs=0.05)
 
 
 def make_two_hops() -> list[ScoredInput]:
-    """The last document answers; others share more with the question."""
+    """Return documents with the answer in the last one. Others share more words with the question."""
     inputs = make_long_input(COUNT, NEEDLE_AT)
     inputs[:4] = [
         make_input(None, f"In year {number} the harbour master counted the silver spoons again.")

@@ -27,12 +27,12 @@ def graph(tmp_path: Path) -> Path:
 
 
 def loaded(session: EncoderSession) -> Any:
-    """The models that onnxruntime has loaded."""
+    """Return the models that onnxruntime has loaded."""
     return session._session
 
 
 def find_sessions(*owners: object) -> set[int]:
-    """Ids of what is loaded for these objects, however deep they keep it."""
+    """Return the ids of the sessions that these objects hold, at any depth."""
     found: set[int] = set()
     seen: set[int] = set()
     queue: list[object] = list(owners)

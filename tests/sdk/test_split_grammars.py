@@ -36,7 +36,8 @@ BODY = """
     }
 """
 SOURCES = {
-    # For each language: the text above the methods, a method without its body, and the text below them.
+    # The parts of each language: the text above the methods, a method without its body, and the text below
+    # them.
     "c": (
         "#include <crane.h>\n\nenum colour {\n    RED,\n    WHITE\n};\n",
         "static int\nlift{n}(int load)\n{",

@@ -17,7 +17,7 @@ from tersely.split.sentences import split_units
 
 
 class RandomScorer:
-    """Scores units at random."""
+    """A scorer with random scores."""
 
     threshold = 0.6
     length_price = 0.0
@@ -36,7 +36,7 @@ class Line(NamedTuple):
     heads: tuple[int, ...] = ()
     """Indices of the lines that have to be kept with it."""
     is_head: bool = False
-    """Whether it is kept only for a line below it."""
+    """True if it is kept only for a line below it."""
     is_prose: bool = False
 
 
@@ -295,7 +295,7 @@ def test_lines_are_kept_whole_and_with_their_heads(notation: str) -> None:
 
 @st.composite
 def outlines(draw: st.DrawFn) -> list[Line]:
-    """Sections under headings, with items and other lines at random depths. No word appears twice."""
+    """Draw sections under headings, with items and other lines at random depths. No word appears twice."""
     lines: list[Line] = []
     headings: list[tuple[int, int]] = []
     for _ in range(draw(st.integers(2, 5))):

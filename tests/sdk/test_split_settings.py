@@ -1,4 +1,4 @@
-"""YAML, TOML and INI go on parsing, with the values that they had, whatever is left out."""
+"""YAML, TOML and INI still parse, with the values that they had, after any part is left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def load_ini(text: str) -> Any:
 
 
 def is_part(left: Any, whole: Any) -> bool:
-    """Whether every value has the same path in the source, and no collection has lost all of its values."""
+    """Return whether every value has the same path in the source, and no collection has lost all of its
+    values."""
     if isinstance(left, dict) and isinstance(whole, dict):
         return bool(left) >= bool(whole) and all(k in whole and is_part(left[k], whole[k]) for k in left)
     if isinstance(left, list) and isinstance(whole, list):

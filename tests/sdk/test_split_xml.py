@@ -61,7 +61,7 @@ def find_words(element: ElementTree.Element) -> list[str]:
 
 
 def is_part(kept: ElementTree.Element, source: ElementTree.Element) -> bool:
-    """Whether an element is another one without some of its children and of its words."""
+    """Return whether an element is another one without some of its children and words."""
     words, elements = iter(find_words(source)), iter(source)
     if kept.tag != source.tag or kept.attrib != source.attrib:
         return False

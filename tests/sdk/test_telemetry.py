@@ -74,7 +74,7 @@ class Telescope:
 
 @pytest.fixture(scope="module")
 def telescope() -> Telescope:
-    """The only one in this process: providers are set once."""
+    """Return the only telescope of this process, because providers are set once."""
     return Telescope()
 
 

@@ -62,7 +62,7 @@ class FakeTiktoken(SimpleNamespace):
 
 @pytest.fixture
 def tiktoken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTiktoken:
-    """A tiktoken without vocabularies, whose cache is the temporary folder of the test."""
+    """Return a tiktoken without vocabularies, whose cache is the temporary folder of the test."""
     fake = FakeTiktoken()
     monkeypatch.setitem(sys.modules, "tiktoken", fake)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))

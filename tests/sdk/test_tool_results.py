@@ -42,7 +42,7 @@ def test_the_oracle_finds_false_and_uncounted_text(kind: str) -> None:
 
 
 def make_log(errors: int) -> tuple[str, str]:
-    """4,000 lines among which some report one rare error; and that error with its trace."""
+    """Return 4,000 lines with a few reports of one rare error, and that error with its trace."""
     lines = [
         f"2026-05-01 12:{n // 60 % 60:02d}:{n % 60:02d} INFO api: GET /users/{n} took {n % 90} ms status=200"
         for n in range(4000)

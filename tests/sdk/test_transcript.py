@@ -36,11 +36,11 @@ LOG: list[dict[str, Any]] = [
     {"kind": "pin", "key": "plan", "text": None},
     {"kind": "outcome", "outcome": "finished"},
 ]
-"""Events as they stand in session files."""
+"""Events as session files have them."""
 
 
 def replay(events: Sequence[Any]) -> list[Transcript]:
-    """The transcript after every event."""
+    """Return the transcript after every event."""
     states = [Transcript()]
     for event in events:
         states.append(states[-1].apply(cast("Event", event), COUNT))

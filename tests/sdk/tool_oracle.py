@@ -22,7 +22,7 @@ _ALIKE = re.compile(r" \([\d,]+ like the one above\)")
 
 
 def check_truth(result: str) -> None:
-    """Between two marks, only its own year follows a lighthouse."""
+    """Assert that a lighthouse is followed only by its own year, up to the next mark."""
     for piece in _ANY_MARK.split(result):
         for number, said in _SAID.findall(piece):
             for stated in _YEAR.findall(said):
@@ -30,7 +30,8 @@ def check_truth(result: str) -> None:
 
 
 def check_lines(source: str, result: str, *, head: int = 0) -> None:
-    """Every line is one of the source's, in order; marks count the others; `head` lines are always there."""
+    """Assert that every line is one of the source's, in order, that marks count the others, and that no
+    `head` line is missing."""
     lines, given = source.split("\n"), [_ALIKE.sub("", line) for line in result.split("\n")]
     assert result.split("\n")[:head] == lines[:head], "the head is missing"
     _check_sequence(lines, given, _check_equal, MARK.search)
@@ -68,7 +69,7 @@ def check_json_lines(source: str, result: str) -> None:
 
 
 def check_paragraphs(source: str, result: str) -> None:
-    """Each line comes with the first line of its record, which is never alone.
+    """Assert that each line comes with the first line of its record, which is never alone.
 
     Marks between records count records, and marks in a record count lines.
     """
@@ -88,7 +89,7 @@ def check_paragraphs(source: str, result: str) -> None:
 
 
 def check_yaml(source: str, result: str) -> None:
-    """Every line is under the same keys as in the source, in order."""
+    """Assert that every line is under the same keys as in the source, in order."""
     expected = _paths(source)
     at = 0
     for path in _paths(result):
@@ -119,7 +120,8 @@ def _paths(text: str) -> list[tuple[str, ...]]:
 
 
 def check_python(source: str, result: str) -> None:
-    """The code parses, and every statement is in the same functions and classes as in the source."""
+    """Assert that the code parses, and that every statement is in the same functions and classes as in the
+    source."""
     expected = _statements(source)
     at = 0
     for statement in _statements(result):
@@ -151,7 +153,7 @@ def _count_marked(result: str) -> int:
 
 
 def check_log(source: str, result: str) -> None:
-    """Entries are whole, in order, and counted; what is said to be alike is."""
+    """Assert that entries are whole, in order, and counted, and that entries called alike are alike."""
     entries = re.split(r"\n(?=2026|Traceback)", source)
     given = re.split(r"\n(?=2026|Traceback|\[…)|(?<=more\])\n|(?<=above\))\n", result)
     at = 0
@@ -176,7 +178,7 @@ def _words(entry: str) -> str:
 
 
 def check_diff(source: str, result: str) -> None:
-    """Every hunk is under its file, whole or with a mark in it."""
+    """Assert that every hunk is under its file, whole or with a mark in it."""
     expected = _hunks(source)
     for file, lines in _hunks(result):
         whole = [hunk for name, hunk in expected if name == file and hunk[0] == lines[0]]
@@ -203,7 +205,7 @@ def _hunks(text: str) -> list[tuple[str, list[str]]]:
 
 
 def check_html(source: str, result: str) -> None:
-    """Only sentences of the page, and rows, are kept."""
+    """Assert that only sentences of the page, and rows, are kept."""
     rows = set(re.findall(r"<tr>.*?</tr>", source))
     assert set(re.findall(r"<tr>.*?</tr>", result)) <= rows
     words = re.sub(r"<[^>]*>", "", re.sub(r"</p>|</nav>", "\n", re.sub(r"<tr>.*?</tr>", "\n", result)))
@@ -214,7 +216,7 @@ def check_html(source: str, result: str) -> None:
 
 
 def check_fences(result: str) -> None:
-    """Every fence that opens is closed."""
+    """Assert that every fence that opens is closed."""
     fences = [line for line in result.split("\n") if re.match(r"\s*(?:> ?)*```", line)]
     assert len(fences) % 2 == 0, "a fence is open"
 

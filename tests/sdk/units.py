@@ -14,7 +14,8 @@ def list_units(text: str) -> list[tuple[str, str]]:
 
 
 def grows_linearly(run: Callable[[int], object]) -> bool:
-    """Whether four times the input takes less than eight times the seconds of this process. 16 is quadratic.
+    """Return whether four times the input takes less than eight times the seconds of this process. Quadratic
+    time would take 16 times as long.
 
     Patterns spend their time in C, where nothing can be counted. Other processes slow the caches down, so the
     best of eight tries counts.

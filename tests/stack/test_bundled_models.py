@@ -56,7 +56,7 @@ def test_a_summary_is_written_offline_and_grounded(monkeypatch: pytest.MonkeyPat
         written = Summarizer(chat, compressor=compressor).summarize(QUESTION, documents)
     assert written.backend == "llm"
     assert written.sentences
-    # What the model writes depends on the processor. So give its words again, and one supported sentence.
+    # The model's words depend on the processor. So give them again, and one supported sentence.
     supported = "He built the crane of Tarnwick in 1903."
     again = ScriptedChat([f"{supported} {written.text}"])
     kept = Summarizer(again, compressor=compressor, unsupported="drop").summarize(QUESTION, documents)
@@ -70,7 +70,7 @@ def test_a_summary_is_written_offline_and_grounded(monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(scope="module")
 def agent_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An agent whose adapter changes nothing in SmolLM2."""
+    """Return the folder of an agent with an adapter that changes nothing in SmolLM2."""
     folder = tmp_path_factory.mktemp("models") / "plain-agent"
     folder.mkdir()
     key = "base_model.model.model.layers.29.self_attn.o_proj"

@@ -32,7 +32,7 @@ def model() -> Iterator[LocalChat]:
 
 
 def write_adapter(path: Path, scale: float) -> Path:
-    """A LoRA adapter of rank one that adds `scale` in every cell of one matrix."""
+    """Return a LoRA adapter of rank one that adds `scale` in every cell of one matrix."""
     gguf = pytest.importorskip("gguf")
     numpy = pytest.importorskip("numpy")
     writer = gguf.GGUFWriter(os.fspath(path), "llama")

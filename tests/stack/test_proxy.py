@@ -25,7 +25,7 @@ TOOL: Any = {"type": "function", "function": {"name": "read", "parameters": PARA
 
 @pytest.fixture(scope="module")
 def proxy(llama_server: str) -> Iterator[str]:
-    """The URL of a proxy in front of the server."""
+    """Yield the URL of a proxy in front of the server."""
     settings = ProxySettings(upstream=llama_server.removesuffix("/v1"), limits=ToolLimits(60), timeout_s=60)
     with serve_app(build_app(Compressor(), settings)) as url:
         yield url
@@ -40,13 +40,13 @@ def chat(proxy: str) -> Iterator[Any]:
 
 @pytest.fixture
 def closing() -> Iterator[ExitStack]:
-    """Closes what a test opens."""
+    """Yield a stack that closes everything that a test opens."""
     with ExitStack() as stack:
         yield stack
 
 
 def turn(number: int) -> list[Any]:
-    """A call of a tool, and its long result."""
+    """Return a call of a tool, and its long result."""
     function = {"name": "read", "arguments": json.dumps({"page": number})}
     call = {"id": f"c{number}", "type": "function", "function": function}
     result = {"role": "tool", "tool_call_id": f"c{number}", "content": PAGE}

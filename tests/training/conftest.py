@@ -46,7 +46,7 @@ def modernbert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def phase1(bert: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished Phase I run, which tests leave as it is."""
+    """Return the folder of a finished Phase I run, which tests leave as it is."""
     from tests.training.tiny import make_config, train_phase1
 
     folder = tmp_path_factory.mktemp("phase1")
@@ -56,7 +56,7 @@ def phase1(bert: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def cross_encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
-    """Rerankers by the number of their logits."""
+    """Return rerankers by the number of their logits."""
     from tests.training.tiny import save_cross_encoders
 
     one, two = (tmp_path_factory.mktemp("cross") for _ in range(2))

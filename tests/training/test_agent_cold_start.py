@@ -94,7 +94,7 @@ COMPRESSOR = Compressor(threads=1)
 
 @pytest.fixture(scope="module")
 def file(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The turns of six runs."""
+    """Return a file with the turns of six runs."""
     (data / "trajectories").mkdir()
     with gzip.open(data / "trajectories/traj_fireact.jsonl.gz", "wt", encoding="utf-8") as stream:
         stream.writelines(json.dumps(make_row(number, *STEPS)) + "\n" for number in range(6))

@@ -1,4 +1,4 @@
-"""From a checkpoint of verl or TRL to an adapter, and to an artifact of the SDK."""
+"""A checkpoint of verl or TRL becomes an adapter, and an artifact of the SDK."""
 
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ def test_refuses_weights_of_another_model(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def smollm2() -> tuple[Any, Any]:
-    """SmolLM2 and its tokenizer. Loading takes seconds, as transformers reads the file three times."""
+    """Return SmolLM2 and its tokenizer. Loading takes seconds, because transformers reads the file three
+    times."""
     gguf = pytest.importorskip("gguf")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gguf, "GGUFReader", cache(gguf.GGUFReader))

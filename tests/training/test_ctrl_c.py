@@ -76,7 +76,7 @@ def test_interrupted_training_keeps_its_last_checkpoint(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell ignores the signal in what it runs in the background, and children inherit that.
+        # A shell ignores the signal in its background processes, and their children inherit that.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 240

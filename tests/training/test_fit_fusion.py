@@ -164,7 +164,7 @@ SCORED = [
 
 
 def test_threshold_keeps_the_wanted_recall() -> None:
-    # From the top: 3 brings 1/4 of 2, 1 brings 1/2, 0 brings 1, -1 the last 1/4.
+    # In order from the top: 3 brings 1/4 of 2, 1 brings 1/2, 0 brings 1, -1 the last 1/4.
     expected = {0.125: 3.0, 0.13: 1.0, 0.375: 1.0, 0.38: 0.0, 0.875: 0.0, 0.88: -1.0, 1.0: -1.0}
     for recall, logit in expected.items():
         assert choose_threshold(SCORED, recall) == pytest.approx(sigmoid(logit))

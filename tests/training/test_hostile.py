@@ -1,4 +1,4 @@
-"""Hostile documents in training: they echo the question, and nothing of them is to be kept."""
+"""Hostile documents in training. They echo the question, and no part of them should be kept."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ Command = Callable[[Path], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def commands(bert: Path, data: Path, phase1: Path) -> dict[Any, Command]:
-    """Trainings by the owner of the functions at which they are stopped. Each returns its weights."""
+    """Return training commands, by the owner of the functions at which they are stopped. Each returns its
+    weights."""
 
     def train_phase1(folder: Path) -> dict[str, Any]:
         copy_groups(phase1, folder)

@@ -48,7 +48,7 @@ class Exported(NamedTuple):
 
 @pytest.fixture(scope="module")
 def exported(modernbert: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """A model that keeps about half of the sentences, with the held-out groups and their logits."""
+    """Return a model that keeps about half of the sentences, with the held-out groups and their logits."""
     root, config = tmp_path_factory.mktemp("learned"), make_config(modernbert)
     train_phase1(config, data, root / "one")
     run = root / "two"

@@ -58,5 +58,5 @@ def test_centred_regression_compares_within_one_question() -> None:
     logits = torch.tensor([1.0, 3.0, 10.0, 4.0, 4.0])
     targets = torch.tensor([0.0, 0.0, 0.0, 1.0, 3.0])
     group = torch.tensor([0, 0, 1, 2, 2])
-    # Differences 1, 3 around 2; a single sentence has none; 3, 1 around 2.
+    # Differences 1 and 3 around 2, no differences of a single sentence, and 3 and 1 around 2.
     assert float(centred_regression(logits, targets, group, 3)) == pytest.approx((1.0 + 0.0 + 1.0) / 3)

@@ -39,7 +39,7 @@ def layout(phase1: Path) -> Layout:
 
 @pytest.fixture
 def single(layout: Layout, groups: list[Group]) -> list[Observation]:
-    """The questions that one document answers."""
+    """Return the questions that one document answers."""
     builder = WindowBuilder(layout, groups)
     return [make_observation(builder, g) for g in groups if g.source == "qed_nq"]
 

@@ -74,7 +74,7 @@ def test_loss_matches_values_worked_by_hand() -> None:
 
 @pytest.fixture(scope="module")
 def folder(bert: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished reader."""
+    """Return the folder of a finished reader."""
     selector, out = tmp_path_factory.mktemp("selector"), tmp_path_factory.mktemp("reader")
     for part in ("train", "heldout"):
         write_groups(selector, part, [])

@@ -15,7 +15,7 @@ from training.run import Clock, Pace, Run, read_runs
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The clock's seconds, which a test can change."""
+    """Return the clock's seconds, which a test can change."""
     seconds = [1000.0]
     monkeypatch.setattr(run_module.time, "monotonic", lambda: seconds[0])
     return seconds

@@ -53,7 +53,7 @@ def test_finds_questions_without_an_answer_string(answers: list[str], usable: bo
 def paper(
     modernbert: Path, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[SelectorConfig, Path]:
-    """A finished run with the settings of `selector_modernbert.toml`, but tiny."""
+    """Return a finished run with the settings of `selector_modernbert.toml`, but tiny."""
     base = make_config(modernbert)
     off = dict.fromkeys(("unanswerable", "untitled", "evidence", "composed"), 0.0)
     questions = {"hotpotqa": 8, "qed_nq": 8}

@@ -38,7 +38,8 @@ _NAME = re.compile(r"[A-Z][\w'’-]*(?: (?:(?:of|the|and|in|de) (?=[A-Z]))?[A-Z0
 _SLUG = re.compile(r"\W+")
 _WIDER = 4
 _SHORTEST_TEXT = 60
-"""Characters. A shorter snippet is only an answer, which means little without its query."""
+"""Smallest number of characters of a snippet. A shorter one is only an answer, which means little without its
+query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Recipe:
     passages: list[str] = field(default_factory=lambda: ["hotpotqa", "twowiki"])
     """Training sets that add passages to the snippets."""
     others: int = 8
-    """Passages that are added to a run's snippets, with half as many snippets of other runs."""
+    """Number of passages that are added to a run's snippets, with half as many snippets of other runs."""
     trajectories: int | None = None
     """Maximum number of runs; None for all."""
     questions: list[str] = field(default_factory=list[str])

@@ -20,14 +20,14 @@ from training.summarizer.export import read_arguments, write_artifact
 from training.summarizer.package import Base
 
 MAX_TOKENS = 512
-"""Tokens of a turn with a summary of `LONGEST` characters. The longest training turn has 380; the grammar
-lets a model write more."""
+"""Number of tokens of a turn with a summary of `LONGEST` characters. The longest training turn has 380
+tokens, but the grammar lets a model write more."""
 _TOKEN_CHARACTERS = 3
 """Low estimate of the characters in a token."""
 _PROMPT_TOKENS = 1024
-"""Tokens of a prompt besides what it shows: instructions, tools and the question."""
+"""Number of tokens of a prompt for its instructions, tools and question."""
 REPLIES = 3
-"""Turns that the parity check compares."""
+"""Number of turns that the parity check compares."""
 
 
 def export_agent(run: Path, config: Path, target: Path, command: str, base: Base) -> dict[str, float]:

@@ -20,7 +20,8 @@ class Move:
 
 
 Expert = Callable[[Mapping[str, Document]], Move | None]
-"""Returns the next move after a search, from the shown text of each document by id; None to give up."""
+"""A function that returns the next move after a search, from the shown text of each document by id; None to
+give up."""
 
 
 def finish(think: str, answer: str, needed: Sequence[str]) -> Move:

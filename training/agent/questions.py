@@ -19,7 +19,7 @@ from training.agent.moves import Move, finish
 
 MOST_SEARCHES = 4
 LONGEST_THOUGHT = 400
-"""Characters. The grammar of the agent's turns allows as many."""
+"""Largest number of characters of a thought. The grammar of the agent's turns allows as many."""
 _BRACKETED = re.compile(r"\s*\([^()]*\)")
 
 

@@ -9,11 +9,12 @@ from tersely import Compressor, Document
 from tersely_agents.levels import LEVELS, Level, choose_level_for
 
 LONGEST = 700
-"""Characters of a summary, so that a small model learns from many turns: levels 1 and 2."""
+"""Number of characters of a summary, so that a small model learns from many turns: levels 1 and 2."""
 _BUDGETS = (None, 40, 60, 90, 120, 160)
 """Token budgets to try until the summary has the length of its level; None is the model's threshold."""
 _FILLED = 0.3
-"""Tokens per character of a level's lower bound that a long summary gets, a fifth more than it needs."""
+"""Number of tokens that a long summary gets for each character of its level's lower bound: a fifth more than
+it needs."""
 
 
 def write_turn(think: str, level: Level, summary: str, tool: str, arguments: Mapping[str, str]) -> str:

@@ -22,7 +22,7 @@ HELD_OUT = "hotpot-dev"
 """Prefix of the ids of questions that benchmarks may ask."""
 MOST_SEARCHES = 4
 LONGEST_THOUGHT = 300
-"""Characters."""
+"""Largest number of characters of a thought."""
 
 _STEP = re.compile(
     r"Thought: (?P<thought>.*?)\nAction: (?P<action>search|finish)\[(?P<value>.*)\]\s*", re.DOTALL

@@ -44,11 +44,11 @@ MIN_INT8_RANK = 0.9
 """Minimum mean rank correlation between the sentence orders of the trained model and of int8."""
 
 TIMED = 10
-"""Questions by which the speed of the model is measured."""
+"""Number of questions for the measurement of the model's speed."""
 PASSES = 6
-"""Times that fitting costs what reading a question once costs."""
+"""Cost of fitting a question, in multiples of the cost of reading it once."""
 FEWEST_QUESTIONS = 60
-"""Questions that are fitted to, however short the time."""
+"""Smallest number of questions for the fits, even if the time is short."""
 
 TARGET_RECALL = 0.95
 """Share of labelled sentences that the default threshold keeps on held-out questions."""

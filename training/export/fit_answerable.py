@@ -34,7 +34,7 @@ from training.run import show_progress
 from training.selector_model.groups import Group, read_groups
 
 FEWEST_CASES = 100
-"""Requests below which there is too little to fit."""
+"""Smallest number of requests for a fit."""
 FOLDS = 5
 PENALTY = 3e-3
 """Weight of the squared weights, on standardised features and a mean loss."""

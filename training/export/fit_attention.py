@@ -31,7 +31,7 @@ WEIGHT_DECAY = 0.05
 DROPOUT = 0.1
 BATCH = 16
 WARMUP = 20
-"""Steps over which the learning rate rises."""
+"""Number of steps over which the learning rate rises."""
 PART_SENTENCES = 1024
 """Maximum number of sentences, padding included, in one backward pass."""
 
@@ -51,7 +51,7 @@ class Example:
     base: Floats
     """(sentences,) logits that the attention adds to."""
     gate: float
-    """Factor of what the attention adds."""
+    """Factor of the attention's output before it is added."""
     labels: NDArray[np.int64]
     """1, 0, or -1 if unknown."""
     weight: float
@@ -77,7 +77,7 @@ class AttentionNetwork(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, features: Tensor, relations: Tensor, is_real: Tensor) -> Tensor:
-        """Return what each network adds to the logits, (questions, networks, sentences).
+        """Return the amounts that each network adds to the logits, (questions, networks, sentences).
 
         Args:
             features: (questions, sentences, features)

@@ -2,7 +2,7 @@
 vocabulary breaks the words of a question.
 
 Questions in other languages with Latin letters are broken into pieces that mean little to an English encoder.
-The held-out questions have none, so English ones are disguised: a share of their words gets other
+The held-out questions are all English, so some of them are disguised: a share of their words gets other
 letters, always the same ones, and longer words a random ending, like an inflection. Numbers and names stay.
 Prints the labelled sentences kept, by the share of broken words in the question and by the weight of the
 characters.

@@ -24,7 +24,7 @@ from training.selector_model.model import resolve_base
 HELD_OUT = 200
 """Maximum number of questions in the check."""
 LONGEST_PASSAGE = 2000
-"""Characters of a passage in the check; the graph reads only the first window of a longer one."""
+"""Number of characters of a passage in the check; the graph reads only the first window of a longer one."""
 CHUNK = 256
 
 

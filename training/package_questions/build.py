@@ -15,10 +15,10 @@ from training.package_questions.passages import TextPassage, split_text
 from training.package_questions.texts import PackageQuestion, UnusableTextError, read_text
 
 FEW = 0.3
-"""A question with at most this share of its content words in the evidence counts as paraphrased."""
+"""Largest share of a paraphrased question's content words that are in the evidence."""
 
 _STEM = 5
-"""Letters of a word that count, so that "locks" and "locked" are the same."""
+"""Number of letters of a word that count, so that "locks" and "locked" are the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ PASSAGE = 1500
 """Maximum number of characters of a passage."""
 
 SMALL = 300
-"""A heading does not end a passage with fewer characters."""
+"""Smallest number of characters of a passage that a heading ends."""
 
 _BLOCK = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
 """Lines without a blank line between them."""
@@ -34,7 +34,7 @@ class TextPassage:
         return self.start + len(self.text)
 
     def find_spans(self, ranges: Sequence[Range]) -> list[Range]:
-        """Return the parts of these ranges of the text that lie in the passage, relative to it."""
+        """Return the parts of these ranges of the text that are in the passage, relative to its start."""
         spans: list[Range] = []
         for a, b in ranges:
             start, end = max(a - self.start, 0), min(b - self.start, len(self.text))

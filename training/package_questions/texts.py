@@ -43,7 +43,7 @@ class PackageQuestion:
     file: str
     """Path inside the unpacked package."""
     sha256: str
-    """Checksum of the file as it lies in the package."""
+    """Checksum of the file as it is in the package."""
     evidence: tuple[Range, ...]
     """Ranges of the extracted text that answer the question, sorted."""
     split: Literal["train", "held_out"]

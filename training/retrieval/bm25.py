@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 PART = 1_000_000
-"""Passages of one part: building it takes about 1.5 GB of RAM."""
+"""Number of passages of one part: building it takes about 1.5 GB of RAM."""
 K1, B = 1.2, 0.75
 COMMON = 0.1
-"""Share of the passages from which a term says too little to be looked up, unless a query has no other."""
+"""Share of passages with a term above which the term is not looked up, because it says too little, unless the
+query has no other term."""
 _TERM = re.compile(r"\w+")
 
 

@@ -1,7 +1,7 @@
 """Vectors of a corpus on disk, and a FAISS index of them.
 
-INDEX/vectors.f16     float16 vectors of the passages, in order; a stopped build continues after them
-INDEX/vectors.faiss   the index, with one byte a dimension; it is mapped, not read
+INDEX/vectors.f16     float16 vectors of the passages, in order, after which a stopped build continues
+INDEX/vectors.faiss   the index, with one byte a dimension, mapped into memory instead of read
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from training.run import show_progress
 
 Kind = Literal["ivf", "hnsw"]
 CHUNK = 4096
-"""Passages that are encoded between two writes."""
+"""Number of passages that are encoded between two writes."""
 SAMPLE = 40
-"""Vectors that train each cell of an IVF index."""
+"""Number of vectors that train each cell of an IVF index."""
 PROBES = 64
-"""Cells that a search reads."""
+"""Number of cells that a search reads."""
 _LINKS = 32
-"""Links of a node of an HNSW index."""
+"""Number of links of a node of an HNSW index."""
 
 
 def encode_corpus(store: Store, encoder: Encoder, folder: Path) -> NDArray[np.float16]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROWS = 10_000
-"""Passages that are written at once."""
+"""Number of passages that are written at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def main() -> int:
 
 
 def find_failure(settings: Settings, evaluations: Evaluations) -> str | None:
-    """Return why a finished run counts as failed, or None if the policy learned."""
+    """Return the reason why a finished run counts as failed, or None if the policy learned."""
     first, last = evaluations[0], evaluations[-1]
     if last["reward"] < first["reward"] + RISE:
         return f"the reward did not rise by {RISE:g}"

@@ -30,12 +30,12 @@ from training.run import Entry, Run, run_command
 from training.settings import read_settings
 
 _LIMIT = 100_000
-"""More questions than any set has."""
+"""A number of questions that is larger than any set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Settings of the questions, and limits of what the agent reads and writes."""
+    """Settings of the questions, and limits of the texts that the agent reads and writes."""
 
     name: str = "hotpotqa"
     """A set of the benchmarks' train split whose questions have documents."""

@@ -1,5 +1,5 @@
-"""Protocols of a rollout. An environment makes tasks; a task starts episodes; an episode reads the policy's
-reply and gives the next context."""
+"""Protocols of a rollout. An environment makes tasks, and a task starts episodes. An episode reads the
+policy's reply and gives the next context."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Episode(Protocol):
     """
 
     outcome: Outcome | None
-    """None while the episode runs."""
+    """The end of the episode; None while it runs."""
     reward: float
     """Reward of the episode so far."""
     facts: Mapping[str, Any]
     """Values to report besides the reward, which JSON can represent."""
     dropped_turn: bool
-    """Whether the last turn was dropped: it is not in the next context or in any segment (SUPO)."""
+    """True if the last turn was dropped. It is then not in the next context or in any segment (SUPO)."""
 
     def context(self) -> Sequence[int]:
         """Return the token ids for the policy to continue. The context belongs to the segment of the previous
@@ -32,8 +32,8 @@ class Episode(Protocol):
         ...
 
     def step(self, reply: Sequence[int]) -> float | None:
-        """Read the policy's reply, with the token that ended it. Returns the quality of its summary in [0,
-        1], or None if the turn has no summary."""
+        """Read the policy's reply, with the token that ended it. Return the quality of its summary in [0, 1],
+        or None if the turn has no summary."""
         ...
 
 
@@ -50,7 +50,7 @@ class Learner(Protocol):
     """A learner besides the policy, such as an experience bank. An environment may be one."""
 
     edition: int
-    """Number of publications; the trajectories' `bank_version`."""
+    """Number of publications, which trajectories have as their `bank_version`."""
 
     def learn(self, trajectories: Sequence[Trajectory]) -> None:
         """Read the rollouts of an update, before the policy learns from them."""
@@ -83,7 +83,7 @@ class Environment(Protocol):
     def demonstrate(
         self, episode: Episode, random: random.Random, *, flawed: bool = False
     ) -> Iterator[Sequence[int]]:
-        """Return the replies of a scripted expert, each must be stepped before the next one is requested.
-        They earn the reward 1. With `flawed`, the expert makes the mistakes in the environment's settings, so
-        that a policy that imitates it still has something to learn."""
+        """Return the replies of a scripted expert, which earn the reward 1. Take each step before you request
+        the next reply. With `flawed`, the expert makes the mistakes in the environment's settings, so that a
+        policy that imitates it still has something to learn."""
         ...

@@ -30,7 +30,7 @@ from training.run import read_whole_lines, show_progress
 from training.settings import read_settings
 
 PARALLEL = 64
-"""Episodes at once."""
+"""Number of episodes at once."""
 
 
 def harvest(environment: SearchEnvironment, policy: Policy, count: int, out: Path) -> dict[str, float]:

@@ -18,7 +18,7 @@ Does the given answer say the same as the right answer? More words or another fo
 or an additional claim is. Answer with one word: YES or NO."""
 _VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 TRIES = 2
-"""Calls of the model before a verdict that cannot be read is an error."""
+"""Number of calls of the model before a verdict that cannot be read is an error."""
 
 
 class Judge:

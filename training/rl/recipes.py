@@ -34,8 +34,8 @@ from training.rl.trajectory import Trajectory
 VALIDATION = 100
 """Maximum number of questions to validate with; at most a tenth of all."""
 _BYTES = 16
-"""Bytes of a parameter in training: weights, gradients, and Adam's moments and master weights (2 + 2 +
-12)."""
+"""Number of bytes of a parameter in training: weights, gradients, and Adam's moments and master weights (2 +
+2 + 12)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Recipe:
     """Number of further questions of each set, for the rollouts of `training.rl.harvest`; 0 for those to
     train on. A set that has too few is shared in proportion."""
     validation_temperature: float = 0.0
-    """0 takes the most likely tokens."""
+    """Temperature of the validation. 0 takes the most likely tokens."""
     w: float = 0.2
     """Weight of the quality with "hrr" (ZipRL, equation 4)."""
     reset_tokens: int = 8000
@@ -91,7 +91,7 @@ class Recipe:
     resets: int = 7
     """SUPO's S."""
     result_tokens: int = 2000
-    """A longer tool result is compressed."""
+    """Largest number of tokens of a tool result. A longer one is compressed."""
     retriever: str = ""
     """URL of a server of `training.retrieval`; "" searches the documents of the questions."""
     summarizer: str = ""
@@ -99,7 +99,7 @@ class Recipe:
     judge: str = ""
     """Model that accepts answers; "" for exact match."""
     bank: str = ""
-    """Experience bank that the run starts from; published editions lie beside it in BANK.run."""
+    """Experience bank that the run starts from. Published editions are next to it in BANK.run."""
     extractor: str = ""
     """Frozen model that extracts lessons from rollouts; "" leaves the bank as it is."""
 
@@ -156,10 +156,11 @@ def load_questions(
     """Load a part of the questions of all of a recipe's sets, mixed, and their documents.
 
     Args:
-        part: "rl" for those of the run, the last of which are for validation (`count_training`); "sft" for
-        those of the harvest, of which none is for validation.
+        part: "rl" for the questions of the run, with those for validation at the end (`count_training`);
+            "sft" for the questions of the harvest, without questions for validation.
 
-    Raises ValueError if a set gives none, or without a retriever no question has a document with its answer.
+    Raises ValueError if a set gives no question. Without a retriever, it also does if no question has a
+    document with its answer.
     """
     questions: list[Question] = []
     documents: dict[str, Document] = {}
@@ -232,7 +233,7 @@ def make_environment(
 
 
 def name_bank_folder(recipe: Recipe) -> Path:
-    """Return the folder with what a run makes of its bank."""
+    """Return the folder of the files that a run makes from its bank."""
     return Path(f"{recipe.bank}.run")
 
 

@@ -58,13 +58,17 @@ DOCUMENT = Path(__file__).parents[1] / "REPLICATIONS.md"
 _INTRODUCTION = """# Replications
 
 Claims of the papers, tried at a size that two cores can run. Every claim is listed with the difference
-that was predicted before its first run. It is **replicated** where the 95 % interval of the difference
-(bootstrap over seeds) lies above zero, p of the sign-flip test is below 0.05, and the difference reaches
-the predicted margin; **built in** where a control without the mechanism shows the same; **reversed** where
-the interval lies below zero with such a p; and **null** otherwise. Fewer than ten seeds give no verdict. A
-run that had nothing to measure counts as 0, and no seed is left out. The policies are tiny, so a
-replication speaks for the mechanism, never for the papers' magnitudes. `initial_reward` is the success
-before reinforcement learning.
+that was predicted before its first run. Its verdict is one of four:
+
+- **replicated**: the 95 % interval of the difference (bootstrap over seeds) is above zero, p of the
+  sign-flip test is below 0.05, and the difference reaches the predicted margin;
+- **built in**: a control without the mechanism shows the same;
+- **reversed**: the interval is below zero, and p is below 0.05;
+- **null**: everything else.
+
+Fewer than ten seeds give no verdict. A run that had nothing to measure counts as 0, and no seed is left out.
+The policies are tiny, so a replication speaks for the mechanism, never for the papers' magnitudes.
+`initial_reward` is the success before reinforcement learning.
 
 This page is written by `python -m training.rl.replicate`.
 """

@@ -2,12 +2,12 @@
 
 seed = 1
 [environment]
-name = "registers"       # one of ENVIRONMENTS; the other keys are its settings
+name = "registers"       # one of ENVIRONMENTS, with its settings as the other keys
 context = 56
 [policy]                 # tiny.TinyConfig
 [cold_start]             # ColdStart
 [algorithm]
-name = "supo"            # one of ALGORITHMS; the other keys are its settings
+name = "supo"            # one of ALGORITHMS, with its settings as the other keys
 [updates]                # Updates
 """
 
@@ -31,7 +31,8 @@ from training.settings import read_settings
 
 T = TypeVar("T")
 Algorithm = Callable[..., list[Target]]
-"""Maps trajectories to targets; PPO also takes the outputs of its critic and reference (`critic`)."""
+"""A function that makes targets from trajectories. PPO also takes the outputs of its critic and reference
+(`critic`)."""
 
 ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {
     "facts": Facts,
@@ -70,15 +71,15 @@ class Updates:
     """Number of passes over the rollouts of an update."""
     learning_rate: float = 1e-3
     clip: float = 0.2
-    """Clip of the ratio of probabilities (PPO's epsilon)."""
+    """Limit of the ratio of probabilities (PPO's epsilon)."""
     beta: float = 0.0
     """Weight of the KL to the policy of the cold start, in the loss."""
     entropy: float = 0.0
     """Weight of the entropy of the policy's choices, in the gain."""
     critic_learning_rate: float = 1e-3
-    """PPO's critic starts from the policy of the cold start."""
+    """Learning rate of PPO's critic, which starts from the policy of the cold start."""
     value_clip: float = 0.5
-    """Clip of the change of the critic's values in one update."""
+    """Limit of the change of the critic's values in one update."""
     max_norm: float = 1.0
     """Maximum norm of the gradient."""
     evaluate_every: int = 10

@@ -33,7 +33,7 @@ class Turn:
 class Segment:
     """One prompt and its continuation. `tokens` and `logprobs` have the same length.
 
-    Raises ValueError if lengths differ, or turns overlap or lie outside the tokens.
+    Raises ValueError if lengths differ, or if turns overlap or are outside of the tokens.
     """
 
     tokens: tuple[int, ...]
@@ -58,7 +58,7 @@ class Segment:
 
     @property
     def mask(self) -> tuple[bool, ...]:
-        """Whether the policy wrote each token."""
+        """True for each token that the policy wrote."""
         mask = [False] * len(self.tokens)
         for turn in self.turns:
             mask[turn.start : turn.end] = [True] * (turn.end - turn.start)

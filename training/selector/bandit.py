@@ -32,34 +32,34 @@ class Phase2Config:
     """Settings of Phase II; the defaults are the paper's (appendix B.2)."""
 
     questions: int
-    """Training questions, after the filter; multi-hop ones are taken first."""
+    """Number of training questions, after the filter; multi-hop ones are taken first."""
     validation: int
-    """Held-out questions. They are not filtered, so that answers gained by compression count as much as lost
-    ones."""
+    """Number of held-out questions. They are not filtered, so that answers gained by compression count as
+    much as lost ones."""
     learning_rate: float = 1e-6
     alpha: float = 0.95
     """Weight of a correct answer against compression (eq. 2)."""
     group: int = 8
-    """Actions sampled per question."""
+    """Number of actions sampled per question."""
     epsilon: float = 0.2
-    """Clip of the likelihood ratio (eq. 4)."""
+    """Limit of the likelihood ratio (eq. 4)."""
     entropy_weight: float = 0.1
     """lambda (eq. 6)."""
     rollout_size: int = 128
-    """Questions between two updates of the sampling policy; fewer at the end of an epoch."""
+    """Number of questions between two updates of the sampling policy; fewer at the end of an epoch."""
     updates: int = 4
-    """Passes over a rollout."""
+    """Number of passes over a rollout."""
     batch: int = 8
-    """Questions of one optimiser step."""
+    """Number of questions of one optimiser step."""
     target_kl: float = 0.02
     """Maximum divergence from the sampling policy; a larger one ends the passes over a rollout."""
     max_grad_norm: float = 0.5
     weight_decay: float = 0.01
     epochs: int = 3
     strategy: Strategy = "hybrid"
-    """Passes of an epoch: "rl", "sl", or both ("hybrid"). Appendix D.8 compares them."""
+    """The passes of an epoch: "rl", "sl", or both ("hybrid"). Appendix D.8 compares them."""
     max_docs: int | None = None
-    """Documents that step 1 keeps, best first (section 3). None keeps all, in their order."""
+    """Number of documents that step 1 keeps, best first (section 3). None keeps all, in their order."""
     trained_layers: int | None = None
     """Encoder layers that learn, from the top; all by default."""
     seed: int = 13
@@ -84,7 +84,7 @@ class Phase2:
         self.rng = random.Random(config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.skipped = 0
-        """Questions that were skipped because the reader failed on them."""
+        """Number of questions that were skipped because the reader failed on them."""
 
     def compute_logits(self, observations: Sequence[Observation]) -> list[Tensor]:
         """Return the keep logits (m,) of each observation."""

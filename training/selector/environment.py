@@ -78,7 +78,7 @@ class Observation:
 
 
 class DocumentStep:
-    """Step 1 of EFFCOMP (section 3): keeps the `count` most relevant documents, best first.
+    """Step 1 of EFFCOMP (section 3). It keeps the `count` most relevant documents, best first.
 
     `compress(max_docs=count, order="rerank")` keeps the same ones with the same reranker.
     """
@@ -131,7 +131,7 @@ class Feedback:
     """The reward of an action and its parts."""
 
     correct: bool
-    """Whether the reader answers correctly from the kept sentences."""
+    """True if the reader answers correctly from the kept sentences."""
     rate: float
     """tau: tokens kept over tokens given."""
     reward: float

@@ -113,7 +113,7 @@ class Trainer:
         self.optimizer = adamw(model, config.train.learning_rate, config.train.weight_decay)
         self.epoch = self.place = self.step = self.questions = 0
         self.is_over = False
-        """Whether the clock has reached its limit."""
+        """True if the clock has reached its limit."""
 
     def resume(self) -> None:
         position = resume(self.run, self._parts())
@@ -211,7 +211,7 @@ class Trainer:
         loss.backward()
         if self.accelerator.num_processes > 1:
             for parameter in self.model.parameters():
-                if parameter.grad is not None:  # the unused pooler has none
+                if parameter.grad is not None:  # the unused pooler has no gradient
                     parameter.grad = reduce(parameter.grad, "mean")
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.max_grad_norm)
         self.optimizer.step()

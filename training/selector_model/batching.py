@@ -29,13 +29,14 @@ class Item:
 
     windows: list[Window]
     labels: list[list[int]]
-    """For each document, 1 or 0 for each of its sentences."""
+    """1 or 0 for each sentence of each document."""
     gold: list[int]
     """1 or 0 for each document."""
 
 
 class WindowBuilder:
-    """Builds the windows of groups. Texts are tokenised once; the augmentation is drawn each time."""
+    """A builder of the windows of groups. It tokenises each text once, and draws the augmentation each
+    time."""
 
     def __init__(self, layout: Layout, groups: Sequence[Group], labels: Labels = "support") -> None:
         self.layout = layout
@@ -171,7 +172,7 @@ class Batch:
     """(documents,) index of the group."""
     groups: int
     tokens: int
-    """Tokens of all parts, padding included."""
+    """Number of tokens of all parts, padding included."""
 
 
 def make_batch(items: Sequence[Item], pad_id: int, part_tokens: int) -> Batch:

@@ -81,7 +81,7 @@ class Chain:
 
 
 def describe(question: str) -> str | None:
-    """Return a noun phrase for what a question asks for, or None if no rule fits."""
+    """Return a noun phrase for the thing that a question asks for, or None if no rule fits."""
     text = re.sub(r"\s+", " ", question).strip(" ?.!")
     for pattern, form in _PATTERNS:
         if match := pattern.match(text):

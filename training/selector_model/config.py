@@ -39,20 +39,20 @@ class DataConfig:
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """Number of times that each question of a set is used in one pass; 1 for a set that is not listed."""
     labels: Labels = "support"
-    """With "string", questions need no labels, and Phase I skips those with the answers "yes", "no" or
-    "noanswer"."""
+    """Source of the labels. With "string", questions need no labels, and Phase I skips those with the answers
+    "yes", "no" or "noanswer"."""
     documents: int | None = None
-    """Documents of each question: its own, filled up with its nearest passages. None adds `negatives`
-    instead, and leaves multi-hop sets as they are."""
+    """Number of documents of each question: its own, filled up with its nearest passages. None adds
+    `negatives` instead, and leaves multi-hop sets as they are."""
     longest: int | None = None
     """Maximum number of tokens of a question in Phase I, over all its windows; None for no limit."""
     negatives: int = 2
-    """Hard negatives for each gold passage, in sets with one passage per question."""
+    """Number of hard negatives for each gold passage, in sets with one passage per question."""
     heldout_negatives: int = 19
     unanswerable: float = 0.1
     """Share of groups that lose their gold passage, so that no sentence should be kept."""
     untitled: float = 0.15
-    """Share of groups whose titles are removed, because many users' documents have none."""
+    """Share of groups whose titles are removed, because many users' documents have no title."""
     evidence: float = 0.5
     """Share of multi-hop groups in which one supporting sentence is the evidence. Its document is removed;
     the supporting sentences of the others should be kept."""
@@ -85,7 +85,7 @@ class DataConfig:
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
     epochs: int
-    """Passes over the training groups."""
+    """Number of passes over the training groups."""
     learning_rate: float
     batch_tokens: int
     """Maximum number of tokens of an optimiser step and process, padding included."""
@@ -102,11 +102,11 @@ class TrainConfig:
     relevance_weight: float = 0.5
     """Weight of the document-relevance loss."""
     distillation: float = 0.0
-    """Weight of the regression to a teacher (`training/selector/distillation.py`), which is made of the
-    weights that a run starts from; without `--start-from` there is none."""
+    """Weight of the regression to a teacher (`training/selector/distillation.py`). The teacher is made of the
+    weights that a run starts from, so it needs `--start-from`."""
     int8: bool = False
-    """Train and validate with the rounding of the exported int8 graph
-    (`training/selector_model/rounding.py`). For BERT encoders only."""
+    """True to train and validate with the rounding of the exported int8 graph
+    (`training/selector_model/rounding.py`). Only BERT encoders can do that."""
     best: Criterion = "support"
     checkpoint_steps: int = 200
 
@@ -122,7 +122,7 @@ class SelectorConfig:
     train: TrainConfig
     head: Head = "pooled"
     vectors: bool = False
-    """Whether the artifact also holds the base model as it was, for vectors of sentences: worth its size if
+    """True to add the unchanged base model to the artifact, for vectors of sentences. It is worth its size if
     the base is a sentence encoder."""
     docs_per_window: int = 1
     query_length: int = 64

@@ -43,13 +43,13 @@ MULTI_HOP = frozenset({"hotpotqa", "twowiki", *CHAINS})
 """Sets whose questions need sentences of several documents."""
 
 HELDOUT_DOCUMENTS = 20
-"""Documents of a held-out chained question, as in hard multi-hop benchmarks."""
+"""Number of documents of a held-out chained question, as in hard multi-hop benchmarks."""
 
 LONG_DOCUMENT = 20_000
 """A document of at least this many characters is read in sections."""
 
 SECTION = 1200
-"""Characters of a section, cut at a line break."""
+"""Number of characters of a section, cut at a line break."""
 
 GOLD_SECTIONS, OTHER_SECTIONS = 4, 5
 """Maximum numbers of needed and of other sections of a long document in a group."""
@@ -185,7 +185,7 @@ def name_question(source: str, number: str) -> str:
 
 def belongs_to_readers(source: str, number: str) -> bool:
     """Return whether a question may train readers. Half of the questions of the multi-hop sets may. The
-    others are for policies: a reader that has memorised a question rewards whatever is kept for it."""
+    others are for policies: a reader that has memorised a question rewards any text that is kept for it."""
     labelled = source in MULTI_HOP and source not in CHAINS
     return labelled and hashlib.sha256(number.encode()).digest()[0] % 2 == 0
 

@@ -16,7 +16,7 @@ from torch.nn import functional
 from training.selector_model.rounding import round_inputs, round_rows, round_weight
 
 _EXCLUDED = -1e9
-"""Added to the attention logits of padding."""
+"""Amount added to the attention logits of padding."""
 
 
 def can_pack(encoder: Any) -> bool:

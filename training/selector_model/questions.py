@@ -26,7 +26,7 @@ class LabelledDocument:
     text: str
     support: tuple[Range, ...]
     gold: bool = False
-    """Whether the document is needed although no span is labelled; then the needed sentences are unknown."""
+    """True if the document is needed although no span is labelled. Then the needed sentences are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,13 @@ class Question:
     answers: tuple[str, ...]
     documents: tuple[LabelledDocument, ...]
     matched: bool = False
-    """Whether the labels are matches of the answers, because the row has none."""
+    """True if the labels are matches of the answers, because the row has no labels."""
 
     @property
     def articles(self) -> tuple[str, ...]:
-        """Articles that the question is about; none may be both trained on and held out. If the labels are
-        matches, only the first document with an answer counts: the others may mention it by chance."""
+        """Articles that the question is about. No article may be both trained on and held out. If the labels
+        are matches, only the first document with an answer counts, because the others may mention it by
+        chance."""
         gold = [d for d in self.documents if d.support or d.gold]
         gold = gold[:1] if self.matched else gold
         return tuple((d.title or d.text[:80]).split(" §")[0].lower() for d in gold)
@@ -53,12 +54,12 @@ class Question:
 
     @property
     def is_labelled(self) -> bool:
-        """Whether some span is labelled."""
+        """True if a span is labelled."""
         return any(d.support for d in self.documents)
 
     @property
     def is_usable(self) -> bool:
-        """Whether something in it can be learned."""
+        """True if a model can learn something from it."""
         return bool(self.text) and any(d.support or d.gold for d in self.documents)
 
 
@@ -107,7 +108,7 @@ def parse_question(row: dict[str, Any], labels: Labels = "support", where: str =
 
 
 def read_answers(value: object, where: str) -> list[str]:
-    """Return the answers of a question. Raises ValueError, which names `where`, if they are no list of
+    """Return the answers of a question. Raises ValueError, which names `where`, unless they are a list of
     strings."""
     if not isinstance(value, list) or not all(isinstance(answer, str) for answer in value):
         raise ValueError(f'{where}: expected "answers": [string, ...].')
@@ -163,7 +164,7 @@ def _parse_document(document: dict[str, Any], answers: Sequence[str], only: bool
 
 
 def _explain(question: Question, labels: Labels) -> str:
-    """Return what an unusable question lacks."""
+    """Return the reason why a question cannot be used."""
     if not question.text or not question.documents:
         return f'"{"docs" if question.text else "question"}" is empty'
     if labels == "support":

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 WEIGHT_STEPS = 64
-"""Steps from zero to the largest weight of an output."""
+"""Number of steps from zero to the largest weight of an output."""
 
 STEPS = 255
-"""Steps from the lowest to the highest embedding or input."""
+"""Number of steps from the lowest to the highest embedding or input."""
 
 
 class _Round(torch.autograd.Function):

@@ -15,7 +15,7 @@ RATES = (0.05, 0.1, 0.25)
 """Shares of the text, in characters."""
 
 Metrics = dict[str, dict[str, float]]
-"""For each set, `answers@RATE` and `support@RATE` in percent."""
+"""`answers@RATE` and `support@RATE` of each set, in percent."""
 
 
 @dataclass(frozen=True, slots=True)

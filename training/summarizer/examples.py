@@ -70,7 +70,7 @@ class Recipe:
     questions: dict[str, int]
     """Questions of each set, drawn by the seed; not all of them become examples."""
     documents: int = 6
-    """Passages of a question: its gold ones and others."""
+    """Number of passages of a question: its gold ones and others."""
     smallest: int = 140
     largest: int = 340
     """Range of the tokens that the selector keeps."""

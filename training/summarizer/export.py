@@ -33,7 +33,7 @@ from training.summarizer.package import Base, write_package
 from training.summarizer.train import Settings
 
 PRESELECT = 280
-"""Tokens of the documents that the model reads, by the compressor's counter, as in training."""
+"""Number of tokens of the documents that the model reads, by the compressor's counter, as in training."""
 MAX_TOKENS = 200
 REPLIES = 5
 """Number of replies that the parity check compares."""

@@ -45,7 +45,7 @@ from training.summarizer.examples import (
 )
 
 FAILURES = 20
-"""Failed requests in a row after which the teacher counts as down."""
+"""Number of failed requests in a row after which the teacher counts as down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Teaching:
     worth learning."""
     temperature: float = 0.0
     max_tokens: int = 400
-    """Tokens of an answer if the prompt names no length."""
+    """Number of tokens of an answer if the prompt names no length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def _read_pair(row: dict[str, Any]) -> _Subject:
 def _show(
     settings: TeacherSettings, compressor: Compressor, name: str, example: Example
 ) -> Sequence[Document]:
-    """Return what the selector keeps of a question's passages."""
+    """Return the passages of a question, shortened by the selector."""
     draw = random.Random(f"{settings.data.seed} {example.id}")
     clean = draw.random() < settings.data.clean
     room = choose_room(settings.data, draw)

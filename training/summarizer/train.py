@@ -70,7 +70,7 @@ class Encoded:
     system: tuple[int, ...]
     prompt: tuple[int, ...]
     summary: tuple[int, ...]
-    """Includes the token that ends the message."""
+    """Tokens of the summary, with the one that ends the message."""
 
 
 def encode(lesson: Lesson, tokenizer: Any) -> Encoded:

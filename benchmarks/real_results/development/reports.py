@@ -222,7 +222,7 @@ def write_page() -> str:
 
 
 def write_trace() -> str:
-    """Return what `curl -v -L` prints for a download after a redirect."""
+    """Return the output of `curl -v -L` for a download after a redirect."""
     random = Random(28)
     lines = [
         "* Host downloads.example.org:443 was resolved.",

@@ -8,7 +8,7 @@ from benchmarks.shared import cache
 from benchmarks.shared.readers.protocol import Prompt, Reader
 
 BLOCK = 4096
-"""Prompts answered between two savings."""
+"""Number of prompts answered between two savings."""
 
 
 class CachedReader:

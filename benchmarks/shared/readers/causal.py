@@ -19,7 +19,7 @@ from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, Template, has
 from tersely.errors import InvalidInputError
 
 BATCH_TOKENS = 4096
-"""Prompt tokens decoded side by side, padding included."""
+"""Number of prompt tokens decoded side by side, padding included."""
 
 
 class CausalReader:
@@ -30,7 +30,7 @@ class CausalReader:
     """
 
     trained_on: frozenset[str] = frozenset()
-    """Nothing: this repository does not train it."""
+    """Empty, because this repository does not train the model."""
 
     def __init__(self, source: str, template: Template) -> None:
         import torch

@@ -36,7 +36,7 @@ class SpanLayout:
     pad_id: int
     max_length: int
     stride: int
-    """Context tokens that neighbouring windows share."""
+    """Number of context tokens that neighbouring windows share."""
     question_length: int = 64
     longest_answer: int = 24
     """Largest number of tokens of an answer."""
@@ -88,7 +88,7 @@ class ExtractiveReader:
 
 
 def cut_windows(tokenizer: Tokenizer, layout: SpanLayout, prompt: Prompt) -> Iterator[SpanWindow]:
-    """Yield the windows of a prompt; an empty context has none."""
+    """Yield the windows of a prompt; nothing for an empty context."""
     question = tokenizer.encode(prompt.question, add_special_tokens=False).ids[: layout.question_length]
     context = tokenizer.encode(prompt.context, add_special_tokens=False)
     head = [layout.cls_id, *question, layout.sep_id]

@@ -14,7 +14,7 @@ class FileReader:
     """The answers in a file of JSON lines with `id` and `answer`, or in all answers-*.jsonl of a folder."""
 
     trained_on: frozenset[str] = frozenset()
-    """Nothing: this repository does not train it."""
+    """Empty, because this repository does not train the reader."""
 
     def __init__(self, path: Path) -> None:
         files = sorted(path.glob("answers-*.jsonl")) if path.is_dir() else [path]

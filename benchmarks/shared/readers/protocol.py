@@ -41,7 +41,7 @@ EXAMPLES = (
 """Contexts, questions and answers that come first in the template "examples"."""
 
 ABSTENTION = "not stated"
-"""Answer that the template "reading" asks for if the context has none."""
+"""Answer that the template "reading" asks for if the context does not answer the question."""
 
 READING = f"{INSTRUCTION} Only if it says nothing about it, answer: {ABSTENTION}."
 
@@ -52,7 +52,7 @@ ABSTAINED = (
 )
 
 NEW_TOKENS = 10
-"""Tokens of an answer that a language model may write, greedily (EFFCOMP, appendix B.5)."""
+"""Number of tokens of an answer that a language model may write, greedily (EFFCOMP, appendix B.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,10 @@ def hash_prompt(template: Template) -> str:
 
 
 class Reader(Protocol):
-    """Answers prompts, many at once. The same prompt gives the same answer."""
+    """A model that answers prompts, many at once. It gives the same answer to the same prompt."""
 
     name: str
-    """Unique to the reader, its weights and its settings; answers are cached under it."""
+    """Name of the reader, unique to its weights and settings. Answers are cached under it."""
 
     @property
     def trained_on(self) -> frozenset[str] | None:

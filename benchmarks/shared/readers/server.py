@@ -10,7 +10,7 @@ from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, Template, has
 from tersely_agents.chat import ChatError, OpenAIChat
 
 CONCURRENT = 64
-"""Requests at the same time; the server batches them."""
+"""Number of requests at the same time; the server batches them."""
 TIMEOUT_S = 240.0
 """Time limit of a request, including further attempts."""
 RETRIES = 3
@@ -23,7 +23,7 @@ class ServerReader:
     """
 
     trained_on: frozenset[str] = frozenset()
-    """Nothing: this repository does not train it."""
+    """Empty, because this repository does not train the model."""
 
     def __init__(
         self,

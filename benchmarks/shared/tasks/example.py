@@ -5,8 +5,8 @@ Acc, except that two distant sentences cannot form an answer together. It is Non
 out, if the answer is yes or no, or occurs in no document.
 
 *Supporting sentence kept*: at least half of the characters of a labelled sentence or speaker turn are kept
-(EFFCOMP's RQ4). It is None if nothing is labelled. Of several sets that are enough, the one counts of which
-most is kept, as one span. Titles never count: both look at document texts only.
+(EFFCOMP's RQ4). It is None if nothing is labelled. If several sets of sentences would be enough, only the one
+that is kept most counts, as one span. Titles never count: both look at document texts only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SourceDocument:
     title: str | None
     text: str
     gold: bool | None
-    """Whether the document holds the answer; None if the set does not label it."""
+    """True if the document holds the answer; None if the set does not label it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,16 @@ class Example:
     id: str
     question: str
     answers: tuple[str, ...]
-    """Empty for a question that its documents do not answer."""
+    """The right answers; empty if the documents do not answer the question."""
     documents: tuple[SourceDocument, ...]
     support: tuple[KeptSpan, ...] | None
     """Supporting sentences or turns; None if the set does not label them."""
     support_sets: tuple[tuple[KeptSpan, ...], ...] = field(default=(), kw_only=True)
-    """Sets of sentences of which any one is enough; empty if all of `support` is needed."""
+    """Sets of sentences. Any one set is enough. Empty if all of `support` is needed."""
     answer_spans: tuple[KeptSpan, ...] | None
     """Places of the answer by the annotators; None if the set does not label them."""
     findable: bool
-    """Whether some answer occurs in some document, so that keeping it is possible."""
+    """True if a document contains an answer, so that the answer can be kept."""
 
     def to_documents(self) -> list[Document]:
         """Return the documents as a compressor takes them."""
@@ -61,7 +61,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Scores of one example. None means that it has nothing to keep of that kind."""
+    """Scores of one example; None if it has no answer or no support to keep."""
 
     answer_kept: bool | None
     support_kept: float | None

@@ -36,7 +36,7 @@ class Task:
     negatives: int = 0
     """Hard-negative documents added to each question's own."""
     sample: int | None = None
-    """Questions drawn for a benchmark run; None reads all."""
+    """Number of questions drawn for a benchmark run; None reads all."""
     keep: Callable[[Row], bool] = lambda row: True
     """Rows that belong to the task."""
     language: str | None = None

@@ -18,7 +18,7 @@ MODEL_FAILED, NO_ANSWER, INTERRUPTED, BROKEN_PIPE = 4, 5, 130, 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code. Print one line per error, never a traceback."""
-    if not sys.stdin or not sys.stdout:  # None if the caller has closed them
+    if not sys.stdin or not sys.stdout:  # they are None if the caller has closed them
         return print_error("standard input or standard output is closed", INTERNAL)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -99,8 +99,8 @@ def app() -> None:
 def compress(files: tuple[str, ...], query: str | None, **options: Any) -> int:
     """Compress documents for a question.
 
-    FILE is text, Markdown, HTML, PDF, DOCX, EPUB, or JSON lines of documents, also as .gz; a folder; a
-    pattern such as '**/*.md'; - or nothing for standard input.
+    FILE is a file (text, Markdown, HTML, PDF, DOCX, EPUB, or JSON lines of documents, also as .gz), a folder,
+    or a pattern such as '**/*.md'. Pass - or no FILE to read standard input.
     """
     batch, out, resume = options["batch"], options["out"], options["resume"]
     refuse_both(query=query, batch=batch)
@@ -218,7 +218,7 @@ def agent(**options: Any) -> int:
 @COMPRESSOR
 def mcp(folder: tuple[str, ...], experience: str | None, http: int | None, **options: Any) -> int:
     """Serve compress, expand, recall and remember to agents over MCP."""
-    # By name: the SDK does not depend on its adapters.
+    # Import the adapter by name, because the SDK does not depend on its adapters.
     server = importlib.import_module("tersely_mcp.server")
     compressor = add_ledger(load_compressor(options), options, "mcp")
     server.serve(compressor, folders=folder, experience=experience, port=http)

@@ -1,4 +1,4 @@
-"""The documents in a file's bytes, whatever its format: text, gzip, PDF, DOCX or EPUB.
+"""The documents in a file's bytes. The file may be text, gzip, PDF, DOCX or EPUB.
 
 The content says which format it is, not the name, so that standard input works too. Web pages are text, which
 `split` opens.

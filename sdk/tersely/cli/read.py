@@ -22,7 +22,7 @@ Format = Literal["auto", "text", "jsonl"]
 
 DEMO_QUERY = "When does the last boat leave Port Maren in winter, and can I take my bicycle on it?"
 _FEW_FILES = 20
-"""With more files than this, a progress bar is shown."""
+"""Number of files above which a progress bar is shown."""
 _DEMO = Path(__file__).with_name("demo") / "documents.jsonl"
 
 
@@ -31,16 +31,16 @@ class Request:
     """A line of a batch: a question and the documents to search."""
 
     line: int
-    """Counted from 1."""
+    """Number of the line, from 1."""
     id: Any = None
-    """Any JSON value, which the result repeats."""
+    """Id of the request, as any JSON value. The result repeats it."""
     query: str | None = None
-    """None for no question."""
+    """The question; None without one."""
     documents: tuple[Document, ...] = ()
     answers: Any = None
-    """Unchecked; only a calibration uses them."""
+    """The right answers, unchecked. Only a calibration uses them."""
     error: InvalidInputError | None = None
-    """Why the line cannot be used."""
+    """The reason why the line cannot be used; None if it can."""
 
 
 def is_stdin(file: BinaryIO) -> bool:

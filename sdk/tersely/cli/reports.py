@@ -151,7 +151,7 @@ class _Case:
     """Score and characters of every unit."""
     answered: Judgement
     unanswered: Judgement
-    """The same without the documents that hold an answer."""
+    """Score and characters of every unit, without the documents that hold an answer."""
 
 
 def _measure(compressor: Compressor, request: Request, answers: Sequence[str]) -> _Case:
@@ -192,7 +192,7 @@ def _describe_training(artifact: Artifact) -> dict[str, Any]:
 
 
 def _time_compression(model: str | None, threads: int | None) -> tuple[dict[str, str], str | None]:
-    """Return measurements, and what is wrong."""
+    """Return measurements, and a problem, if there is one."""
     documents = demo_documents()
     start = time.perf_counter()
     compressor = Compressor(model, threads=threads)

@@ -1,4 +1,4 @@
-"""The commands of the servers, and the report of what they have shortened."""
+"""The commands of the servers, and the report of their savings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tersely.errors import InvalidInputError
 Options = dict[str, Any]
 
 LEDGER = combine(
-    # Two options: an optional value would take the name of the agent behind it.
+    # There are two options, because an optional value would take the name of the agent after it.
     option("--ledger", "record requests in ~/.local/state/tersely/ledger.db"),
     option("--ledger-file FILE", "record requests in FILE"),
     option("--shadow", "shorten nothing, and record in the ledger what would have been shortened"),
@@ -110,7 +110,7 @@ def wrap(command: tuple[str, ...], **options: Any) -> int:
 @option("--html FILE", "write the report as a page", type=Path)
 @JSON
 def report(ledger_file: str | None, model: str | None, html: Path | None, **options: Any) -> int:
-    """Show what was shortened, what it cost, and what that saved.
+    """Show the number of shortened texts, their costs, and the saving.
 
     The net result compares conversations with those that --holdout left alone.
     """

@@ -28,7 +28,8 @@ _VISIBLE = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Facts to print, and what is wrong: a report with a problem ends in a non-zero exit code."""
+    """Facts to print, and the problem, if there is one. A report with a problem ends in a non-zero exit
+    code."""
 
     facts: dict[str, Any]
     """JSON values, sizes in bytes; nested objects become dotted names in print."""
@@ -45,7 +46,7 @@ def show_documents(result: Compression, documents: Sequence[Document], color: bo
     """Return every document in full.
 
     With colour, kept text is bright and dropped text dim. Without, each sentence starts a line of its own
-    with `+` or `-` and its score, so that `grep '^+'` finds what was kept.
+    with `+` or `-` and its score, so that `grep '^+'` finds the kept ones.
     """
     kept = set(result.kept)
     groups = _group(sorted([*result.kept, *result.dropped], key=lambda span: span.start))
@@ -73,7 +74,7 @@ def show_receipt(result: Compression, documents: Sequence[Document], color: bool
 
 
 def summarize(result: Compression, documents: Sequence[Document]) -> str:
-    """Return a line with what went in, what came out and how long it took."""
+    """Return a line with the size of the input, the size of the output and the time."""
     kept, dropped = (
         sum(is_sentence(documents[s.doc].text[s.start : s.end], s.reason) for s in spans)
         for spans in (result.kept, result.dropped)

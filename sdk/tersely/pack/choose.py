@@ -1,4 +1,4 @@
-"""The third step of a compression: which units to keep.
+"""The third step of a compression: choose the units to keep.
 
 With a threshold, keep those that reach it. Under a limit, keep the best that fit. With a level of detail,
 keep the best of each document, in at most as many characters as the level allows. Do not keep a sentence
@@ -21,11 +21,11 @@ from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_document
 from tersely.units import Unit
 
 MARK_TOKENS = 8
-"""Approximate tokens of a mark."""
+"""Approximate number of tokens of a mark."""
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT_SHARE = 1 / 4
-"""The sentences before it are added as long as they and it take at most this share of the limit."""
+"""Largest share of the limit for such a sentence and the sentences before it. Earlier ones are not added."""
 _HEADS = 0.5
 """The price of a part of an opened block includes this share of the cost of the part's heads. The share is
 less than 1, because other parts may need the same heads."""
@@ -37,18 +37,19 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
 _FOOTNOTE = re.compile(r"\[\d{1,3}\]")
 _HYPHEN = re.compile(r"(?<=[^\W\d])[‐‑–](?=[^\W\d])")
-"""A hyphen between letters joins words. Between numbers it may be a minus."""
+"""A hyphen between letters, which joins words. Between numbers it may be a minus."""
 _DASH = re.compile(r"(?<=\w)\s*—\s*(?=\w)|(?<=\w)\s+–\s+(?=\w)")
 _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _TRAILING = ".,;:" + _QUOTES
 _FEWEST, _SHORTEST = 4, 16
-"""A sentence with fewer words and fewer characters than these may be repeated. That costs little, and a short
-sentence may mean something else each time. The number of characters is for scripts without spaces."""
+"""Smallest numbers of words and of characters of a sentence whose repeats are dropped. A sentence below both
+may be repeated: that costs little, and a short sentence may mean something else each time. The number of
+characters is for scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units that a compression keeps, and what the receipt needs to know about the others."""
+    """The units that a compression keeps, and the facts about the others that the receipt needs."""
 
     kept: frozenset[int]
     """Positions of the kept units."""
@@ -60,11 +61,11 @@ class Selection:
     """Candidates left out because a kept unit says the same."""
     rendered: Rendered
     tokens: int
-    """Tokens of the rendered text."""
+    """Number of tokens of the rendered text."""
     has_level: bool = False
-    """Whether a level of detail limited the size of each document."""
+    """True if a level of detail limited the size of each document."""
     best_fits: bool | None = None
-    """Whether the candidate with the highest score fits into the limit; None if there is no candidate."""
+    """True if the candidate with the highest score fits into the limit; None if there is no candidate."""
 
 
 def choose(
@@ -158,7 +159,7 @@ def _find_candidates(
             if in_series:
                 # The heads may cost more than the part itself, so the price includes some of their cost.
                 price += _HEADS * sum(split.units[need].cost for need in heads)
-                cost += MARK_TOKENS * cost_of_a_token  # a mark is likely beside it
+                cost += MARK_TOKENS * cost_of_a_token  # a mark is likely next to it
             candidates.append(
                 Candidate(
                     position,
@@ -208,7 +209,8 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
 
 def _find_sentence_before(split: Split, position: int) -> int | None:
-    """If the sentence at `position` opens with a reference such as "It", return the one before, else None."""
+    """Return the sentence before the one at `position` if that opens with a reference such as "It", else
+    None."""
     unit = split.units[position]
     text = split.documents[unit.doc].text
     if unit.kind not in ("sentence", "html") or not _REFERENCE.match(text, unit.start):
@@ -304,7 +306,7 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
 
 def _unify_signs(text: str) -> str:
     """Drop footnote numbers and spaces before percent signs, and unify dashes and hyphens."""
-    # Look for the signs first, which is fast: most sentences of a long document have none of them.
+    # Look for the signs first, which is fast: most sentences of a long document have no sign.
     if "[" in text:
         text = _FOOTNOTE.sub("", text)
     if "%" in text:

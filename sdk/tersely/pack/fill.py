@@ -1,4 +1,4 @@
-"""Fill a limit with the best units. Pure functions, without a model and without text.
+"""Fill a limit with the best units. All functions are pure, and use no model and no text.
 
 The best units go in first. If a unit does not fit, it is skipped, and smaller ones after it are tried. Costs
 are counted unit by unit. But the tokens of a text are not the sum of the tokens of its parts. So `fit`
@@ -47,7 +47,8 @@ def priority(score: float, tokens: float, length_price: float) -> float:
 
 
 def sort_by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Sort best first. Ties go to the cheaper one, then to source order, so that the order is total."""
+    """Sort the best first. Of equal ones, the cheaper comes first, then the one that is earlier in the
+    source."""
     return sorted(candidates, key=lambda c: (-c.priority, c.cost, c.position))
 
 
@@ -92,11 +93,11 @@ def fit(
 
     Args:
         ranked: candidates, best first.
-        title_costs: per document, tokens of its title counted alone.
+        title_costs: tokens of each document's title, counted alone.
         limit: the largest size that is allowed.
         measure: returns the true size of a selection; 0 for the empty one. A selection with
             more units may have a smaller size.
-        scale: first guess of how many units of cost a token of the text has. A good guess saves measurements.
+        scale: first guess of the units of cost for each token of the text. A good guess saves measurements.
     """
     low, high = 0.0, math.inf
     room = limit * scale
@@ -140,7 +141,7 @@ def fill_level(
         above: candidates, best first, that are taken up to the upper bound.
         below: other candidates, best first, that are taken only until the lower bound is reached.
         bounds: smallest and largest size, inclusive. The text is shorter if nothing more fits.
-        title_costs: per document, the cost of its title.
+        title_costs: the cost of each document's title.
     """
     low, high = bounds
     positions = fit(above, title_costs, high, measure)

@@ -1,12 +1,12 @@
-"""Marks: tersely's own words in a compression, where something was left out.
+"""Marks: the words that tersely adds to a compression in place of left-out text.
 
 In a series, such as the elements of an array or the lines of a log, each run of members that is left out is
 replaced by a mark that counts them. A run that is shorter than its mark is kept.
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
-dropped between them, unless these two and everything between them are sentences of prose. If a unit was
-cut, a mark is also added wherever pieces of it are missing: between its kept pieces, before the first, or
-after the last. With the option `marks="all"`, a mark is added wherever something is missing.
+dropped between them, unless these two and everything between them are sentences of prose. If a unit was cut,
+a mark is also added for each missing piece: between its kept pieces, before the first, or after the last.
+With the option `marks="all"`, every gap gets a mark.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _find_runs(
 
 
 def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, everywhere: bool) -> str:
-    """Return the mark, with its separators, for what was dropped between two kept units; "" for none.
+    """Return the mark for the units dropped between two kept units, with its separators; "" for no mark.
 
     `before` and `after` are positions in `units` with something dropped between them.
     """
@@ -152,7 +152,7 @@ def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *
     """Return the mark in front of the first kept unit of a document; "" for none.
 
     A mark is needed if the unit is a piece of a unit that was cut, and the pieces before it are missing.
-    `everywhere`: whether a mark is added if anything at all is missing before the unit.
+    `everywhere`: whether a mark is also added if anything else is missing before the unit.
     """
     whole = first
     while whole > document.start and _is_one(units[whole - 1], units[whole]):
@@ -194,5 +194,6 @@ def shorten(mark: str, room: int) -> str:
 
 
 def _choose(candidates: Sequence[str], room: int) -> str:
-    """Return the longest candidate that is no longer than what it replaces. The last one always fits."""
+    """Return the longest candidate that is no longer than the text that it replaces. The last one always
+    fits."""
     return next((mark for mark in candidates if len(mark) <= room), candidates[-1])

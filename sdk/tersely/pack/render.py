@@ -51,18 +51,18 @@ class Rendered(NamedTuple):
     citations: tuple[Citation, ...]
     marks: tuple[Mark, ...]
     bodies: tuple[str, ...]
-    """For each document in `text`: its text, without the title."""
+    """Texts of the documents in `text`, without their titles."""
     starts: tuple[tuple[int, int], ...]
-    """For each document in `text`: its index, and where its text, without the title, starts in `text`."""
+    """Index of each document in `text`, and the offset in `text` at which the document's text begins."""
 
 
 class Renderer:
-    """Renderer of the selections of one request. It renders the same selection of a document only once.
+    """A renderer of the selections of one request. It renders the same selection of a document only once.
 
     Args:
         count: returns the tokens of a text.
         sequence: the documents that may be in the text, in the order of the text.
-        marks_everywhere: whether a mark is added wherever something is missing.
+        marks_everywhere: whether every gap gets a mark.
     """
 
     def __init__(

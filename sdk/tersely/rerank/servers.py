@@ -15,9 +15,9 @@ from tersely.runtime.limits import clean, parse_json
 from tersely.types import Document
 
 _TEI_BATCH = 32
-"""Texts per request that Text Embeddings Inference accepts by default."""
+"""Number of texts in a request that Text Embeddings Inference accepts by default."""
 _AT_ONCE = 8
-"""Requests to a decision model that wait for an answer at the same time."""
+"""Number of requests to a decision model that wait for an answer at the same time."""
 _NAME = "answers"
 _INSTRUCTIONS = "Does the passage help to answer the question?"
 
@@ -32,7 +32,7 @@ class ServerReranker:
         url: the full address, such as "http://127.0.0.1:8080/rerank", "https://api.jina.ai/v1/rerank" or
             "http://127.0.0.1:8000/v1/systemone".
         model: name of the model, for servers with several models.
-        api_key: sent as a bearer token.
+        api_key: the key, which is sent as a bearer token.
         timeout_s: seconds for a request, including further attempts.
         retries: further attempts if the server is busy or the connection breaks.
 
@@ -43,7 +43,7 @@ class ServerReranker:
     """
 
     _kind: ClassVar[str]
-    """How error messages introduce the address."""
+    """Words of error messages before the address."""
 
     def __init__(
         self,

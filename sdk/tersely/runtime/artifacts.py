@@ -3,8 +3,8 @@
 An artifact is a folder with `config.json`, a model card `README.md`, `manifest.json`, and the files of its
 kind. A selector has `tokenizer.json`, and `onnx/model_quantized.onnx` or `onnx/model.onnx` or both; a
 summarizer or an agent has an adapter in a GGUF file. The manifest holds the SHA-256 and the size of every
-other file, and facts about the export. Files under its key "training_files" serve further training only: the
-repository has them, an installed package need not.
+other file, and facts about the export. Files under its key "training_files" serve only further training. The
+repository has them, but an installed package may lack them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
 _REMEDY = "Reinstall tersely, or fetch or export the model again."
 _LARGEST_JSON = 2**24
-"""Bytes of the largest manifest or configuration that is read."""
+"""Largest number of bytes of a manifest or a configuration that is read."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 

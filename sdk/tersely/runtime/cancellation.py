@@ -19,11 +19,11 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _GRACE = 0.1
-"""Share of the time that is reserved for finishing a step, before the caller stops waiting."""
+"""Share of the time that is reserved to finish a step, before the caller stops waiting."""
 
 
 class WorkCancelledError(BaseException):
-    """The request was cancelled. Not an `Exception`, because no failure of a model causes it."""
+    """The request was cancelled. This is not an `Exception`, because no failure of a model causes it."""
 
 
 class TimeIsUpError(Exception):
@@ -31,7 +31,7 @@ class TimeIsUpError(Exception):
 
 
 class Cancellation:
-    """Tells the threads that work on a request to stop. They raise `WorkCancelledError`.
+    """A flag that tells the threads that work on a request to stop. They raise `WorkCancelledError`.
 
     `outer` is the cancellation of a larger request that contains this one.
     """
@@ -57,7 +57,7 @@ class TimeLimit:
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
         self.was_reached = False
-        """Whether the time was up before all work was done."""
+        """True if the time was up before all work was done."""
         self._end = self._stop = math.inf
         if seconds is not None:
             self._end = time.monotonic() + seconds
@@ -69,7 +69,7 @@ class TimeLimit:
         return max(0.0, self._end - time.monotonic())
 
     def reserve(self, seconds: float) -> None:
-        """Stop this many seconds earlier, to leave time for what follows the work."""
+        """Stop this many seconds earlier, to leave time for the steps after the work."""
         self._end -= seconds
         if self.seconds is not None:
             self._stop = self._end - _GRACE * self.remaining
@@ -139,7 +139,7 @@ async def run_cancellable(
     work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Result:
     """Run `work` on a worker thread. If the task is cancelled, so is the work."""
-    import asyncio  # would take half of the time of `import tersely`; callers that await have imported it
+    import asyncio  # half of the time of `import tersely`; callers that await have imported it
 
     with cancellable() as cancellation:
         try:

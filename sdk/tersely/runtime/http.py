@@ -42,11 +42,11 @@ class Endpoint:
 
     Args:
         url: address of the server; a user and password in it replace the key, and are never shown.
-        api_key: sent as a bearer token; None for none.
+        api_key: the key, which is sent as a bearer token; None for no key.
         timeout_s: seconds for a call, including all its attempts.
         retries: further attempts, with growing pauses, if the server is busy or the connection breaks.
-        kind: how error messages introduce the address, such as "the reranker at".
-        faster: how to get an answer sooner, such as "lower max_tokens".
+        kind: words of error messages before the address, such as "the reranker at".
+        faster: a way to get an answer sooner, such as "lower max_tokens".
         error: the class of the errors that calls raise.
 
     Raises:
@@ -227,7 +227,7 @@ def _make_refusal(response: httpx2.Response, body: bytes) -> _FailureError:
 
 
 def _find_message(body: bytes) -> str:
-    """Return what the server says is wrong, in the formats of common servers, or else the whole body."""
+    """Return the server's error message, in the formats of common servers, or else the whole body."""
     try:
         value = parse_json(body)
     except ValueError:

@@ -33,8 +33,8 @@ def download_model(name: str) -> Path:
     Raises:
         OfflineError: `TERSELY_OFFLINE=1`.
         MissingDependencyError: huggingface_hub is not installed.
-        ArtifactError: there is no such model; the hub cannot be reached and its cache lacks the model; or the
-            model goes beyond a limit.
+        ArtifactError: the hub has no such model, it cannot be reached and its cache lacks the model, or the
+            model exceeds a limit.
     """
     return _find(name, name, FILES, "config.json").parent
 
@@ -49,7 +49,7 @@ def download_file(name: str) -> Path:
 
 
 def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
-    """Return the path of the file `needed` of a model, with the files of these patterns beside it.
+    """Return the path of the file `needed` of a model, with the files of these patterns next to it.
 
     asked: the name that the user gave.
     """

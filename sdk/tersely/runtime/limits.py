@@ -11,11 +11,11 @@ MAX_VALUES = 1_000_000
 """Largest number of brackets and commas in a JSON text. Each may become a value that takes a hundred
 bytes of RAM."""
 MAX_SHOWN = 300
-"""Characters of a server's words in an error message."""
+"""Number of characters of a server's words in an error message."""
 
 
 def check_key(key: object) -> None:
-    """Raises InvalidInputError, without showing the key, if it is empty or cannot be in a header."""
+    """Raise InvalidInputError, without showing the key, if it is empty or cannot be in a header."""
     if isinstance(key, str) and not key.strip():
         raise InvalidInputError("The API key is empty. Pass a key, or None for none.")
     if not (isinstance(key, str) and key.isascii() and key.isprintable()):

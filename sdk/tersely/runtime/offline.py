@@ -24,14 +24,14 @@ class Address:
     url: str
     """The address to connect to, without user and password."""
     shown: str
-    """For messages: without user, password and query, which may hold a key."""
+    """The address for messages, without user, password and query, which may hold a key."""
     host: str
     authorization: str | None
-    """The header for the user and password of the address; None if it has none."""
+    """The header for the user and password of the address; None without them."""
 
     @property
     def is_local(self) -> bool:
-        """Whether the host is this machine."""
+        """True if the host is this machine."""
         return is_loopback(self.host)
 
 

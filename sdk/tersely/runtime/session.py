@@ -17,15 +17,15 @@ from tersely.runtime.locks import ProcessLock
 from tersely.runtime.workers import allowed_threads
 
 _SLOW_FUSIONS = ["SkipLayerNormFusion"]
-"""Rewritings of the graph that onnxruntime is not to make. On a CPU its kernel for a sum with a layer
-normalisation takes twice as long as its kernels for the two (training/LOG.md)."""
+"""Rewritings of the graph that onnxruntime must not make. On a CPU, its kernel for a sum with a layer
+normalisation takes twice as long as its kernels for both steps (training/LOG.md)."""
 
 
 class EncoderSession:
     """A loaded graph. Any number of threads may run it at once. It survives pickling and a fork.
 
-    All of a process that have the same file and number of threads share what is loaded, which takes about as
-    much RAM as the file has bytes. It is freed with the last of them.
+    All sessions of a process with the same file and number of threads share one loaded graph. It takes about
+    as much RAM as the file has bytes, and is freed with the last session.
 
     Args:
         path: an `.onnx` file.
@@ -112,7 +112,7 @@ def _open_session(path: Path, threads: int) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    # A pattern would keep a block as large as a whole run, in addition to what the run allocates.
+    # A pattern would keep a block as large as a whole run, in addition to the memory that the run allocates.
     options.enable_mem_pattern = False
     if sys.platform == "linux":
         # The arena would keep the peak memory of the largest batch. malloc returns memory.

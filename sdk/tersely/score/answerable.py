@@ -3,7 +3,7 @@
 A linear layer weighs features of the whole request. It was fitted to held-out questions, each once with its
 evidence and once with other documents instead. The file keeps the probabilities of both, cross-fitted.
 Conformal risk control turns the first into a threshold that lets the promised share of answerable questions
-through. The second show how many unanswerable questions this threshold refuses.
+through. The other probabilities show how many unanswerable questions this threshold refuses.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Abstention:
     """The share of questions without an answer that this refuses."""
 
     def refuse(self, judgement: Judgement) -> str | None:
-        """Return why a request is refused; None if it gets through."""
+        """Return the reason why a request is refused; None if it gets through."""
         probability = judgement.answerable
         if probability is None or probability >= self.least:
             return None
@@ -125,7 +125,7 @@ class Answerability:
     answered: Calibration
     """Probabilities of questions with an answer."""
     unanswered: Calibration
-    """Probabilities of questions without one."""
+    """Probabilities of questions without an answer."""
     reference: Reference
 
     def judge(self, m: Matches, logits: Logits, near: Nearness, first_logits: Floats) -> Judgement:
@@ -174,7 +174,8 @@ class Answerability:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Answerability:
-        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
+        """Read an object from the values of `to_dict`. Raises KeyError, TypeError or ValueError for anything
+        else."""
         if {name: tuple(features) for name, features in values["features"].items()} != _FEATURES:
             raise ValueError(f"{FILE} was fitted to other features; fit it again")
         layer = LinearLayer.from_dict(values["layer"])

@@ -1,8 +1,8 @@
 """Sentences that see each other: a transformer layer over all sentences of a request.
 
-A second hop is often recognised by what it shares with a first one, not with the question. Several small
-networks read the features of every sentence and how each relates to the others; the mean of what they give
-is added to the sentence's logit. Nothing in them depends on the order of the documents.
+A second hop is often recognised because it shares words with a first hop, not with the question. Several
+small networks read the features of every sentence and its relations to the others. The mean of their outputs
+is added to the sentence's logit. The order of the documents does not change it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SentenceAttention:
     """The arrays that `shape_weights` lists."""
 
     def __call__(self, features: Floats, relations: Array) -> Floats:
-        """Return what to add to the logits, shape (sentences,).
+        """Return the amounts to add to the logits, shape (sentences,).
 
         Args:
             features: (sentences, features)

@@ -73,7 +73,8 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
-        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
+        """Read an object from the values of `to_dict`. Raises KeyError, TypeError or ValueError for anything
+        else."""
         return cls(tuple(map(float, values["scores"])), dict(values["questions"]))
 
 

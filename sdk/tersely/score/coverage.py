@@ -1,4 +1,4 @@
-"""Score units without a question: by how much of the documents' topics each covers, counting nothing twice.
+"""Score units without a question: by the part of the documents' topics that each adds to the others.
 
 A word is worth more if more units contain it; names and numbers are worth double. A unit adds the worth of
 its words, and each unit that covers a word lowers the worth of that word. The unit that adds most for its
@@ -38,7 +38,7 @@ _FAILURE = 8.0
 """Bonus of a rare error, relative to another unit."""
 
 _NONE = -1
-"""In place of the number of a common word."""
+"""The number of every common word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class UnitText:
 
     text: str
     position: int
-    """Among the units of its document."""
+    """Its position among the units of its document."""
     cost: float
-    """In tokens, about."""
+    """Its approximate number of tokens."""
     failure: float = 0.0
-    """How much it looks like a rare error, or how near it is to one, in [0, 1]."""
+    """Likeness to a rare error, or nearness to one, in [0, 1]."""
     is_event: bool = False
-    """Whether it is an entry of a log, in which nearly every number is a time, an address or an id."""
+    """True if it is an entry of a log, in which nearly every number is a time, an address or an id."""
     is_open: bool = True
-    """Whether it may be kept for what it says; a frame is kept for what is inside."""
+    """True if it may be kept for its own words. A frame is kept only for the units inside it."""
 
 
 @dataclass(slots=True)
@@ -64,13 +64,13 @@ class _Words:
 
     ids: dict[str, int] = field(default_factory=dict[str, int])
     count: int = 0
-    """Number of words with a number."""
+    """Number of words so far, and the number of the next one."""
     units: Counter[int] = field(default_factory=Counter[int])
-    """Number of units that contain each one."""
+    """Number of units that contain each word."""
     inside: Counter[int] = field(default_factory=Counter[int])
-    """Number of times that each one follows another word of its unit."""
+    """Number of times that each word follows another word of its unit."""
     capital: Counter[int] = field(default_factory=Counter[int])
-    """The same with a capital letter."""
+    """Number of times that each word does so with a capital letter."""
 
     def add(self, unit: UnitText) -> Integers:
         """Return the words of a unit, each once, ascending."""
@@ -109,7 +109,8 @@ class _Words:
 
 
 def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
-    """Return what each unit adds, for its length, to the units with higher scores. The best one has 1.0.
+    """Return the worth that each unit adds, for its length, to the units with higher scores. The best one has
+    1.0.
 
     Units taken in the order of their scores cover the most in any length.
 

@@ -4,8 +4,8 @@ A sentence of an honest text rarely contains nearly every word of a question; of
 questions none had a document with two sentences that do. If they are half of a document, only its best
 sentence competes with other documents (training/LOG.md).
 
-In a log or a table every row may contain what is asked for, and the rest of the row is the answer. So parts
-of structure are echoes of each other only if, without the question's words, they say the same.
+In a log or a table every row may contain the words of the question, and the rest of the row is the answer. So
+parts of structure are echoes of each other only if, without the question's words, they say the same.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ ECHO = 0.9
 
 FEWEST_ECHOES = 3
 FEWEST_TERMS = 5
-"""Every sentence of a document may well contain all terms of a shorter question."""
+"""Smallest number of terms of a question that a document can echo. Every sentence may well contain all terms
+of a shorter question."""
 
 FEWEST_NAMED = 3
-"""Parts of structure are held back only if the question has at least this many words, without "who", "the"
-and the like."""
+"""Smallest number of words of a question for which parts of structure are held back, without "who", "the" and
+the like."""
 
 HELD_BACK = 0.01
-"""Share of a score that remains when it is held back."""
+"""Share of a score that remains when its unit is held back."""
 
 _COVERAGE = EXACT_FEATURES.index("coverage")
 
 _COUNTER = 0.9
-"""A column of numbers only counts or tells the time if it ascends at this share of its steps or more."""
+"""Smallest share of ascending steps in a column of numbers that only counts rows or tells the time."""
 _NUMBER = re.compile(r"\d+(?:[.,:/t-]\d+)*")
 _DIGITS = re.compile(r"\d+")
 
@@ -52,7 +53,8 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
     """Return which sentences belong to a document that echoes the question, except its best one.
 
     A document echoes the question if at least three of its sentences are echoes, and these are at least half
-    of its units. A part of structure is no echo: every line of a log may contain what is asked for.
+    of its units. A part of structure is never an echo, because every line of a log may contain the words of
+    the question.
     """
     if len(m.terms) < FEWEST_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
@@ -62,7 +64,8 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
 def find_held_back_by_words(
     query: str, texts: Sequence[str], logits: Floats, documents: Sequence[ScoredInput]
 ) -> NDArray[np.bool_]:
-    """Return the same for a question in a script that the vocabulary does not know. Its words weigh the same.
+    """Return the same as `find_held_back`, for a question in a script that the vocabulary does not know. All
+    its words weigh the same.
 
     `texts` are the sentences of all documents.
     """
@@ -133,7 +136,7 @@ def _list_blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
 
 
 def _belongs(unit: Unit, last: Unit) -> bool:
-    """Whether a part is in the same block as the part before it."""
+    """Return whether a part is in the same block as the part before it."""
     return unit.doc == last.doc and (unit.parent == last.parent or unit.series is last.series)
 
 
@@ -182,7 +185,7 @@ def _covers(terms: Sequence[str], text: str) -> bool:
 
 
 def _list_rests(query: str, texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return what each text says besides the question: its words and numbers, with these exceptions.
+    """Return the words and numbers of each text besides those of the question, with these exceptions.
 
     Words of the question, words in at least half of the texts, and words that say nothing are left out. So
     are numbers that only count the texts or tell the time.

@@ -21,7 +21,8 @@ BATCH_TOKENS = 256
 and int8 is more exact on them, because it scales its activations over the whole batch."""
 
 LONG_WINDOW = 1024
-"""A model with windows of so many tokens uses every core for each run. Others run one window per core."""
+"""Window length, in tokens, from which each run uses every core. With shorter windows, each core runs its
+own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class WindowLogits:
 
 @dataclass(eq=False)
 class Encoder:
-    """A graph and the threads that run it. Stateless between calls, so safe to share."""
+    """A graph and the threads that run it. Callers may share it, because it has no state between calls."""
 
     session: EncoderSession
     workers: Workers
@@ -43,7 +44,7 @@ class Encoder:
 
     @classmethod
     def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Encoder:
-        """Load the graph, to be run by at most `threads` threads; None for every usable core."""
+        """Load the graph, which runs on at most `threads` threads; None for every usable core."""
         count = allowed_threads(threads)
         long = layout.max_length >= LONG_WINDOW
         session = EncoderSession(artifact.model_path, count if long else 1)

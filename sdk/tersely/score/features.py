@@ -1,6 +1,6 @@
 """Features of every sentence of a request: numbers that the fusion weighs.
 
-Exact matches are computed once; they cost nothing next to the encoder. Every function is pure.
+Exact matches are computed once. Their time is negligible next to the encoder's. Every function is pure.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ BRIDGE_FEATURES = (
     "same_document_as_best",
 )
 STARTS = 3
-"""Documents whose best sentence a path may start from."""
+"""Number of documents. A path may start from the best sentence of each."""
 
 QUERY_FEATURES = (
     "query_length",
@@ -74,10 +74,10 @@ QUERY_FEATURES = (
     "best_relevance",
 )
 BRIDGES = 3
-"""Best sentences of the first stage that bridge features start from."""
+"""Number of the first stage's best sentences that bridge features start from."""
 
 _FAR = 10.0
-"""The lead over a document that does not exist."""
+"""Lead of the best document if there is no second or third one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Nearness:
 
     sentence: Floats
     passage: Floats
-    """Those of the mean of the sentences in the same window."""
+    """Cosines of the query with the mean of the sentences in the same window."""
 
     @classmethod
     def zeros(cls, sentences: int) -> Nearness:
@@ -124,7 +124,7 @@ class Matches:
     weights: Floats = field(init=False)
     """(terms,)"""
     presence: Presence = field(init=False)
-    """Presence of the terms in the sentences."""
+    """A matrix of the terms in the sentences."""
     exact: Floats = field(init=False)
     """(sentences, len(EXACT_FEATURES))"""
 

@@ -34,7 +34,7 @@ logit of the encoder alone, so a sentence is kept if keeping is more likely than
 LEARNED_THRESHOLD = 0.5
 
 MIN_GATE = 0.1
-"""If the gate is open less than this, the second stage hardly matters and is skipped."""
+"""Smallest opening of the gate. Below it, the second stage hardly matters and is skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Fusion:
     first_layer: LinearLayer
     gate: LinearLayer
     attention: SentenceAttention | None
-    """None for a gate that never opens."""
+    """The second stage; None if the gate never opens."""
 
     def gate_value(self, query_features: Floats) -> float:
         """Return how far the gate is open, in [0, 1]; 0 if the second stage is not worth its time.
@@ -84,7 +84,8 @@ class Fusion:
         return 0.0 if self.attention is None else open_gate(self.gate, query_features)
 
     def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
-        """Return what the second stage adds to the logits if the gate is fully open, shape (sentences,)."""
+        """Return the amounts that the second stage adds to the logits if the gate is fully open, shape
+        (sentences,)."""
         return (
             np.zeros(len(second.first_logits))
             if self.attention is None

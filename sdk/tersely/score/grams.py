@@ -28,7 +28,7 @@ from tersely.tokens import replace_surrogates
 UNKNOWN = "[UNK]"
 
 LENGTH = 4
-"""Characters of an n-gram of a word."""
+"""Number of characters of an n-gram of a word."""
 
 GRAM_FEATURES = (
     "words",
@@ -40,22 +40,23 @@ GRAM_FEATURES = (
 )
 GRAM_WEIGHTS = (-0.033, 2.617, 1.192, 5.002, 2.09, 5.676)
 GRAM_BIAS = 0.615
-"""Added to the logit of a model's threshold, which then keeps 95 % of the labelled sentences of those
+"""Amount added to the logit of a model's threshold, which then keeps 95 % of the labelled sentences of those
 questions."""
 
 NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
-"""Shares of unknown words: up to the first, characters do not count; from the second on, only they do."""
+"""Shares of unknown words. Up to the first, the characters do not count. From the second, only they count."""
 
 MOST_LOST = 0.6
-"""Words that lose their marks count as unknown if they are at least this share of a question. Vietnamese
-questions lose more; those in other languages with Latin letters lose less, unless they are very short."""
+"""Smallest share of a question's words that lose their marks at which these words count as unknown.
+Vietnamese questions lose more. Those in other languages with Latin letters lose less, unless they are very
+short."""
 
 NO_BROKEN, MOST_BROKEN = 0.25, 0.6
-"""Up to the first share of words in pieces, the characters do not count; from the second on, they count most.
-No English held-out question has a higher share than the first."""
+"""Shares of broken words at which the characters begin to count, and at which they count most. No English
+held-out question has a higher share than the first."""
 
 BROKEN_WEIGHT = 0.5
-"""Weight of the characters at that share. Chosen on disguised English questions
+"""Weight of the characters at the second share. It was chosen on disguised English questions
 (`training.export.fit_broken_words`)."""
 
 
@@ -157,7 +158,7 @@ def gram_logits(
 ) -> Floats:
     """Return (sentences,) logits from the characters alone.
 
-    `threshold` is the probability from which on the model keeps a sentence.
+    `threshold` is the lowest probability of a sentence that the model keeps.
     """
     features = gram_features(query, titles, texts, document)
     return features @ np.array(GRAM_WEIGHTS) + GRAM_BIAS + math.log(threshold / (1.0 - threshold))

@@ -30,7 +30,7 @@ from tersely.score.matching import Floats, TermIndex, unique_ids
 from tersely.score.sieve import best_values
 
 PATH_WINDOWS = 4
-"""Windows that are read again, after all starts together."""
+"""Largest number of windows that are read again, over all starts."""
 
 PATH_FEATURES = (
     "path",
@@ -137,8 +137,9 @@ def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return (chosen, chosen, len(RELATIONS)) for each pair of the chosen sentences, in ascending order.
 
     Terms of the question do not count, because every sentence that answers has some of them. Row i and column
-    j: the cosine of their terms; the weight of the terms that they share; how much of the title of j's
-    document i contains, and the reverse, both 0 inside a document; whether they are in one document.
+    j hold five numbers: the cosine of their terms, the weight of the terms that they share, the share of the
+    title of j's document that i contains, the reverse of this share, and 1 if they are in one document. Both
+    shares are 0 inside a document.
     """
     size = len(chosen)
     is_new = np.ones(len(m.idf), dtype=np.bool_)
@@ -198,7 +199,8 @@ class SecondStage:
         return np.hstack([self.features, paths[self.chosen]])
 
     def attend(self, attention: SentenceAttention, hops: Sequence[Hop]) -> Floats:
-        """Return what to add to the logits, shape (sentences,); 0 for a sentence that does not take part."""
+        """Return the amounts to add to the logits, shape (sentences,); 0 for a sentence that does not take
+        part."""
         added = np.zeros(len(self.first_logits))
         added[self.chosen] = attention(self.inputs(hops), self.relations)
         return added

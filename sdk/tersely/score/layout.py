@@ -26,13 +26,14 @@ from tersely.score.protocol import ScoredInput
 from tersely.tokens import replace_surrogates
 
 LAYOUT_VERSION = 1
-"""Incremented when the same input gives other windows. An artifact of another version is refused."""
+"""Version of the layout. It changes when the same input gives other windows. An artifact of another version
+is refused."""
 
 INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", "doc_positions")
 OUTPUT_NAMES = ("keep_logits", "relevance_logits")
 
 TEXTS_AT_ONCE = 1024
-"""Texts that the tokenizer gets at a time. What it returns takes 20 times the RAM of the ids."""
+"""Number of texts that the tokenizer gets at a time. Its output takes 20 times the RAM of the ids."""
 
 Ids = list[int]
 
@@ -49,7 +50,8 @@ class LayoutConfig:
     max_length: int
     """Longest window, special tokens included."""
     docs_per_window: int = 1
-    """1 keeps windows short, which is fast on a CPU. A long-context encoder reads many documents together."""
+    """Number of documents in a window. 1 keeps windows short, which is fast on a CPU. A long-context encoder
+    reads many documents together."""
     query_length: int = 64
     title_length: int = 24
     evidence_length: int = 64
@@ -59,7 +61,7 @@ class LayoutConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, int]) -> LayoutConfig:
-        """Read what `to_dict` made. Raises TypeError or ValueError for anything else."""
+        """Read an object from the values of `to_dict`. Raises TypeError or ValueError for anything else."""
         if any(type(value) is not int or value < 0 for value in values.values()):
             raise ValueError("the layout holds values that are not whole numbers of 0 or more")
         return cls(**values)
@@ -79,7 +81,8 @@ class Window:
 
     input_ids: Ids
     owners: Ids
-    """Per token: 0 for the query, k >= 1 for the window's k-th sentence, -1 for everything else."""
+    """The owner of each token: 0 for the query, k >= 1 for the window's k-th sentence, -1 for everything
+    else."""
     sentence_positions: Ids = field(default_factory=list[int])
     doc_positions: Ids = field(default_factory=list[int])
     sentences: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -88,7 +91,8 @@ class Window:
 
 
 class Layout:
-    """Builds windows for one tokenizer and one configuration. Stateless after construction, safe to share."""
+    """A builder of windows for one tokenizer and one configuration. Threads may share it, because it has no
+    state."""
 
     def __init__(self, tokenizer: Tokenizer, config: LayoutConfig) -> None:
         tokenizer.no_truncation()
@@ -140,7 +144,7 @@ class Layout:
 
 
 def check_layout_version(artifact: Artifact) -> None:
-    """Raises ArtifactError if the model was exported for another `LAYOUT_VERSION`."""
+    """Raise ArtifactError if the model was exported for another `LAYOUT_VERSION`."""
     version = artifact.config.get("layout_version")
     if version != LAYOUT_VERSION:
         is_newer = isinstance(version, int) and version > LAYOUT_VERSION

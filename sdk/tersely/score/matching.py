@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FEW_PHRASES = 32
-"""Up to so many phrases, looking for one after the other is faster than a `PhraseFinder`."""
+"""Largest number of phrases for which looking for one after the other is faster than a `PhraseFinder`."""
 
 
 class Presence:
@@ -40,7 +40,7 @@ class Presence:
         return self._sum(weights[self.columns])
 
     def weigh_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
-        """Return the same if row i also contains the terms that `other` has in its row `row[i]`."""
+        """Return the same weights, as if row i also contained the terms of row `row[i]` of `other`."""
         in_other = np.isin(
             row[self.rows] * self.shape[1] + self.columns, other.rows * self.shape[1] + other.columns
         )
@@ -64,7 +64,7 @@ class Presence:
         return Presence(group[self.rows], self.columns, (count, self.shape[1]))
 
     def union(self, other: Presence) -> Presence:
-        """Return the terms of either. Both have the same shape."""
+        """Return the terms that either has. Both have the same shape."""
         rows = np.concatenate([self.rows, other.rows])
         return Presence(rows, np.concatenate([self.columns, other.columns]), self.shape)
 
@@ -143,7 +143,8 @@ def phrase_share(phrases: Sequence[str], texts: Sequence[str]) -> Floats:
 
 
 class PhraseFinder:
-    """Finds any number of phrases in time linear in the text, by the automaton of Aho and Corasick (1975).
+    """A finder of any number of phrases, in time linear in the text, by the automaton of Aho and Corasick
+    (1975).
 
     A state is the longest end of the text so far that begins a phrase.
     """

@@ -21,7 +21,7 @@ def check_parts(
 ) -> None:
     """Run a small request through the parts of a model.
 
-    Raises ValueError if a number is wrong or missing, and whatever a part raises.
+    Raises ValueError if a number is wrong or missing. Errors of a part pass through.
     """
     if not 0 < threshold < 1:
         raise ValueError(f"the threshold is {threshold}, not between 0 and 1")

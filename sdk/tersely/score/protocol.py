@@ -30,16 +30,16 @@ class Judgement:
     distance: float | None
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
     is_hard: bool = False
-    """Whether the request is of a kind for which `answerable` is too uncertain for a promise."""
+    """True if the request is of a kind for which `answerable` is too uncertain for a promise."""
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the request resembles those of the calibration."""
+        """True if the request resembles those of the calibration."""
         return self.distance is not None and self.distance <= 1.0
 
     @property
     def can_abstain(self) -> bool:
-        """Whether a promise of `abstain` holds for the request."""
+        """True if a promise of `abstain` holds for the request."""
         return self.is_calibrated and not self.is_hard
 
 
@@ -54,28 +54,29 @@ class Scores:
     relevance: Floats
     """(documents,) probability that each document holds something worth keeping."""
     read: Bools
-    """(units,) whether the model has read each unit."""
+    """(units,) true for each unit that the model has read."""
     held_back: Bools
-    """(units,) whether the score was lowered because the document echoes the question."""
+    """(units,) true for each unit with a lowered score, because its document echoes the question."""
     judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scores, and what the later steps need to know about them."""
+    """The scores of a request, and the facts about them that later steps need."""
 
     scores: Scores
     kept_by: str = "score"
     """Reason of the units that these scores keep."""
     threshold: float | None = None
-    """Score from which a unit may be kept; None for any score."""
+    """Lowest score of a unit that may be kept; None for any score."""
     length_price: float = 0.0
-    """See `Scorer.length_price`."""
+    """The scorer's `length_price`; see `Scorer`."""
     failure: str | None = None
-    """Why the model did not score everything; None if it did."""
+    """The reason why the model did not score everything; None if it did."""
     warnings: tuple[str, ...] = ()
     refusal: str | None = None
-    """Why nothing is kept: the documents do not answer the query. None if the request is not refused."""
+    """The reason why nothing is kept: the documents do not answer the query. None if the request is not
+    refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,10 @@ class DocumentScores:
     packing_scores: Sequence[float] | Floats | None = None
     """Scores that rank the units under a limit, in [0, 1], shape (units,); None for `scores`."""
     read: Sequence[bool] | Bools | None = None
-    """Whether the model has read each unit, shape (units,); None if it has read all."""
+    """True for each unit that the model has read, shape (units,); None if it has read all."""
     held_back: Sequence[bool] | Bools | None = None
-    """Whether the score of each unit was lowered because its document echoes the question, shape (units,);
-    None if none was."""
+    """True for each unit with a lowered score, because its document echoes the question, shape (units,); None
+    if no score was lowered."""
 
 
 class Scorer(Protocol):
@@ -117,11 +118,11 @@ class Scorer(Protocol):
     threshold: float
     """Units that score at least this much are kept when the caller gives no limit."""
     length_price: float
-    """Under a limit, units are taken in the order of score / tokens ** length_price: 0 for scores that only
-    rank, up to 1 for probabilities, which packs the most expected hits into the limit."""
+    """Weight of the length under a limit: units are taken in the order of score / tokens ** length_price. 0
+    is for scores that only rank. 1 is for probabilities, and packs the most expected hits into the limit."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
-        """Return scores for each document, in order. Called from several threads at once."""
+        """Return scores for each document, in order. Several threads may call it at once."""
         ...
 
 
@@ -133,7 +134,7 @@ class Preparer(Protocol):
     """Name of the model, with a checksum of all that preparations depend on."""
 
     def prepare(self, documents: Sequence[ScoredInput]) -> Sequence[Preparation]:
-        """Return a preparation of each document, in order. Called from several threads at once."""
+        """Return a preparation of each document, in order. Several threads may call it at once."""
         ...
 
 
@@ -148,12 +149,12 @@ class Judge(Protocol):
     def judge(
         self, query: str, documents: Sequence[ScoredInput]
     ) -> tuple[Sequence[DocumentScores], Judgement | None]:
-        """Return what `score` returns, and the judgement. Called from several threads at once."""
+        """Return the scores, as `score` does, and the judgement. Several threads may call it at once."""
         ...
 
 
 class Reranker(Protocol):
-    """Scores documents for a query. Several threads may call it at once."""
+    """A scorer of documents for a query. Several threads may call it at once."""
 
     def rank(self, query: str, documents: Sequence[Document]) -> Sequence[float]:
         """Return one finite score per document, in order. A higher score means more relevant."""

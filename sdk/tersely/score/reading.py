@@ -25,7 +25,7 @@ class FirstPass:
     offsets: NDArray[np.int64]
     """First sentence of each document in the flat arrays, shape (documents + 1,)."""
     read: NDArray[np.bool_]
-    """Whether each sentence has a vector or was read with the question, shape (sentences,)."""
+    """True for each sentence that has a vector or was read with the question, shape (sentences,)."""
     window_logits: Sequence[WindowLogits]
     unread: Sequence[Window]
     sieve: Sieve | None

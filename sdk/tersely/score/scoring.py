@@ -169,7 +169,7 @@ def _run_model(
 ) -> Scores:
     """Return the model's scores, with the reranker's `relevance` if there is one.
 
-    Raises whatever the model raises, and ValueError for scores that are too few or not numbers.
+    Raises ValueError for scores that are too few or not numbers. Errors of the model pass through.
     """
     to_read = range(len(split.documents))
     if relevance is not None and options.max_docs is not None:

@@ -64,8 +64,9 @@ MORE_TOKENS = 4_096
 the windows that share the rarest words with the best sentences so far."""
 
 LENGTH_PRICE = 0.5
-"""Under a limit, sentences are taken by score / tokens ** LENGTH_PRICE. 0 is best for single answers, and 1
-for many supporting sentences. 0.5 is a compromise: see "Filling a limit" in training/LOG.md."""
+"""Weight of the length under a limit: sentences are taken by score / tokens ** LENGTH_PRICE. 0 is best for
+single answers, and 1 for many supporting sentences. 0.5 is a compromise: see "Filling a limit" in
+training/LOG.md."""
 
 NEIGHBOUR_SHARE = 0.3
 """Share of the missing score that a sentence gains from its better neighbour: under a limit, it counts as
@@ -76,7 +77,7 @@ training/LOG.md. An open gate lowers this share, because hops need the room."""
 
 @dataclass(eq=False)
 class Selector:
-    """A loaded artifact of kind "selector". Stateless between calls, so safe to share between threads."""
+    """A loaded artifact of kind "selector". Threads may share it, because it has no state between calls."""
 
     length_price = LENGTH_PRICE
 
@@ -91,7 +92,7 @@ class Selector:
     preparation_name: str = ""
     """Name of the model, with a checksum of all that preparations depend on."""
     embedder: Embedder | None = None
-    """None for a model without a graph that makes vectors of sentences."""
+    """The graph that makes vectors of sentences; None for a model without it."""
     answerability: Answerability | None = None
 
     @classmethod
@@ -140,7 +141,7 @@ class Selector:
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """Return one DocumentScores per document, in order. A document without units has relevance 0.
 
-        If the time is up, only what was read counts. Raises TimeIsUpError if nothing was read.
+        If the time is up, only the sentences that were read count. Raises TimeIsUpError if nothing was read.
         """
         return self.judge(query, documents)[0]
 

@@ -44,13 +44,14 @@ _CLASSES = np.array(
     ],
     dtype=np.int64,
 )
-"""Whether each Latin character is a letter, a digit, a capital and a sign; the last row is for all others."""
+"""Classes of each Latin character: 1 if it is a letter, a digit, a capital and a sign. The last row is for
+all other characters."""
 
 INSIDE = 0.94
 """Share of the calibration's requests that lie inside the bound."""
 
 UNSEEN = 2.0
-"""A token counts as unseen if its inverse document frequency is this close to the highest."""
+"""Largest difference of an unseen token's inverse document frequency from the highest one."""
 
 
 def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
@@ -113,7 +114,8 @@ class Reference:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reference:
-        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
+        """Read an object from the values of `to_dict`. Raises KeyError, TypeError or ValueError for anything
+        else."""
         size = len(SHIFT_FEATURES)
         centres = np.array(values["centres"], dtype=np.float64).reshape(-1, size)
         whitening = np.array(values["whitening"], dtype=np.float64).reshape(size, size)

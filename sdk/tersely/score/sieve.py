@@ -37,14 +37,14 @@ COVERAGE = 0.5
 """Weight of the share of the query's terms that a document contains. A cosine has the weight 1."""
 
 MARGIN = 0.25
-"""A window is ruled out if the best window's value is higher by more than this."""
+"""Largest lead of the best window's value over a window that is not ruled out."""
 
 FEWEST = 4
-"""The best windows are always read: this many, or SHARE of all windows if that is more."""
+"""Number of best windows that are always read, or SHARE of all windows if that is more."""
 SHARE = 1 / 8
 
 FURTHER = 6
-"""Windows that are read in addition for another hop: this many, or SHARE of all if that is more."""
+"""Number of windows that are read in addition for another hop, or SHARE of all if that is more."""
 
 NEARNESS = 0.5
 """Weight of the cosine to the best sentences so far, for these further windows."""
@@ -87,7 +87,7 @@ class Sieve:
 
     @property
     def has_vector(self) -> NDArray[np.bool_]:
-        """Whether each sentence has a vector, shape (sentences,)."""
+        """True for each sentence with a vector, shape (sentences,)."""
         return ~np.isnan(self.vectors[:, 0])
 
     def divide(

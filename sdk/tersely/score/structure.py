@@ -2,7 +2,7 @@
 
 The model helps little with a record: a record contains the requested names and numbers, or it does not. So a
 part's score depends mostly on how many of the question's words it contains. Rare words count most. A word in
-a part's heads, not in the part itself, counts half. Rare errors score higher, and so do the events beside
+a part's heads, not in the part itself, counts half. Rare errors score higher, and so do the events next to
 them. The model reads only the best parts.
 """
 
@@ -28,8 +28,8 @@ READ = 40_000
 """Largest number of code points of structure that the model reads in all documents together: about 10,000
 tokens."""
 READ_BESIDE = 1_000
-"""A smaller limit, for questions whose answer the exact matches have probably found: some parts score
-_CERTAIN or more without the model, and together these parts have at most this many code points."""
+"""A smaller limit, for questions whose answer exact matches have probably found. That is so if some parts
+score _CERTAIN or more without the model, and these parts together have at most this many code points."""
 _CERTAIN = 0.9
 """Lowest score of a part that, together with its heads, contains all words of the question."""
 
@@ -87,7 +87,7 @@ class Structure:
     Attributes:
         positions: (parts,) position among all units of each part that is a member.
         matches: (parts,) how well each part matches, in [0, 1].
-        is_read: (units,) whether the model should read each unit.
+        is_read: (units,) true for each unit that the model should read.
     """
 
     def __init__(self, query: str, split: Split) -> None:
@@ -123,7 +123,7 @@ class Structure:
 
 
 def rate_failures(split: Split) -> Floats:
-    """Return how much each unit looks like a rare error or is beside one, in [0, 1], shape (units,)."""
+    """Return how much each unit looks like a rare error or is next to one, in [0, 1], shape (units,)."""
     parts = find_parts(split)
     out = np.zeros(len(split.units))
     if parts:
@@ -155,7 +155,8 @@ def find_terms(query: str) -> list[str]:
 
 
 def contains_term(term: str, text: str) -> bool:
-    """Whether a text in lower case contains a term, as a whole number or as the beginning of a word."""
+    """Return whether a text in lower case contains a term, as a whole number or as the beginning of a
+    word."""
     return _compile(term).search(text) is not None
 
 
@@ -231,7 +232,7 @@ def rate_severity(texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
 
 
 def _follow_time(scores: Floats, parts: Sequence[Unit]) -> Floats:
-    """Lower the scores of events that repeat others, and raise those beside an event with a high score."""
+    """Lower the scores of events that repeat others, and raise those next to an event with a high score."""
     flows = [part.series is not None and part.series.flows for part in parts]
     if not any(flows):
         return scores

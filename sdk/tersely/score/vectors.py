@@ -1,8 +1,8 @@
 """Vectors of texts and of sentences in documents, and how they are stored as bytes.
 
-They come from a second graph, a sentence encoder as it was published. For questions like those of its
-training, the encoder that reads documents together with the question is better. For other questions the
-sentence encoder is better (training/LOG.md). The vectors of a document do not depend on the question.
+They come from a second graph, a published sentence encoder. It is better than the encoder that reads
+documents together with the question, except for questions like those of that encoder's training
+(training/LOG.md). The vectors of a document do not depend on the question.
 
 A sentence's vector is the mean of its tokens' states in a window that begins with the title. So the vector
 also reflects which thing a pronoun of the sentence refers to (late chunking: Günther et al., 2024,
@@ -27,7 +27,7 @@ from tersely.score.layout import EncodedDocument, Ids, Layout
 GRAPH = "onnx/sentences_quantized.onnx"
 _INPUTS, _STATES = ("input_ids", "attention_mask"), "states"
 LONGEST = 256
-"""Tokens that the graph reads at once, special tokens included."""
+"""Number of tokens that the graph reads at once, special tokens included."""
 TIME_SHARE = 0.5
 """Share of the remaining time that vectors may take. The rest is for reading with the question."""
 _PROOF = "The bridge was built in 1861."
@@ -51,7 +51,7 @@ class Passage(NamedTuple):
 
 
 class Embedder:
-    """Turns texts and documents, as token ids, into vectors of length 1.
+    """An embedder of texts and documents, given as token ids. Its vectors have length 1.
 
     The graph runs once for each passage. In a batch, a vector would depend on the other passages, because the
     int8 graph scales activations over the whole batch.

@@ -1,4 +1,4 @@
-"""One task of an agent: its state, and what a strategy does in each turn."""
+"""One task of an agent: its state, and the methods of a strategy in each turn."""
 
 from __future__ import annotations
 
@@ -54,29 +54,29 @@ class EpisodeState:
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tool results that were shortened, by id, with the strategy "summary"."""
     retry: tuple[Message, ...] = ()
-    """Messages that a second try adds to the prompt: what was wrong with the first reply of the turn."""
+    """Messages that a second try adds to the prompt: the errors in the first reply of the turn."""
     tokens_in: int = 0
     tokens_out: int = 0
-    """Tokens of the current turn so far."""
+    """Number of tokens of the current turn so far."""
     turn_started: float = field(default_factory=perf_counter, compare=False)
     """Time at which the previous turn ended, by `perf_counter`."""
     trace: tuple[TurnTrace, ...] = ()
     outcome: Outcome | None = None
-    """None while the episode goes on."""
+    """The end of the episode; None while it goes on."""
     answer: str = ""
     explanation: str = ""
     confidence: str = ""
     reason: str | None = None
-    """Why there is no answer, or why the answer is not the model's."""
+    """The reason why there is no answer, or why the answer is not the model's."""
     task: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
-    """Identifies the task in a trace file that holds several."""
+    """Id of the task in a trace file with several tasks."""
     recalled: tuple[str, ...] = ()
     """Ids of the lessons that the model recalled. Once you know whether the answer is right, tell the bank:
     `bank.record_use(state.recalled, success)`."""
 
     @property
     def turns(self) -> int:
-        """Turns so far; one turn may call several tools."""
+        """Number of turns so far. One turn may call several tools."""
         return self.trace[-1].turn if self.trace else 0
 
     def charge(self, messages: Sequence[Message], reply: Reply, count: Callable[[str], int]) -> EpisodeState:
@@ -143,9 +143,10 @@ class Setup:
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """Decides what the model sees of earlier turns, and turns its replies into the next state.
+    """The part of an agent that decides what the model sees of earlier turns, and makes the next state from
+    its reply.
 
-    A strategy is frozen: whatever changes is in the state.
+    A strategy is frozen. Only the state changes.
     """
 
     setup: Setup

@@ -36,35 +36,36 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "recon": ReconStrategy,
 }
 MAX_TURNS, RECON_TURNS = 20, 5
-"""Turns of an episode, unless the caller passes a number (ZipRL, section 5.1; RECON, appendix B.4)."""
+"""Largest number of turns of an episode, unless the caller passes one (ZipRL, section 5.1; RECON, appendix
+B.4)."""
 _TOKEN_CHARACTERS = 3
 """Low estimate of the characters in a token, for the size of an original's parts."""
 
 
 class Agent:
-    """Agent that answers questions with tools.
+    """An agent that answers questions with tools.
 
     Args:
         model: decides what to do.
         tools: tools that it may use in addition to `finish`; see `search_tools`.
-        memory: makes the memory of an episode from its first prompt, for the strategy "reset":
-            `lambda first: AgentMemory(first, ...)`. The episode starts from its transcript and writes to its
-            store; the newest transcript is in the state.
+        memory: a function that makes the memory of an episode from its first prompt, for the strategy
+            "reset": `lambda first: AgentMemory(first, ...)`. The episode starts from its transcript and
+            writes to its store; the newest transcript is in the state.
         experience: lessons that the model may recall.
-        strategy: what the model sees of earlier turns: its own "summary" of them, a transcript that is
-            summarised and "reset" when it would not fit, the whole "transcript", or with "recon" its one
-            growing response, with the search results inserted.
+        strategy: the form of earlier turns for the model. "summary": its own summary of them. "reset": a
+            transcript that is summarised when it would not fit. "transcript": the whole transcript. "recon":
+            its one growing response, with the search results inserted.
         max_turns: turns after which an episode ends without an answer; None for the strategy's default: 5
             for "recon", otherwise 20 (both from the papers' training).
         result_tokens: a longer tool result is compressed for the question; the model may open the original.
             If you pass a memory, its `compress_over` applies instead.
         compressor: compresses and counts tokens; None for the bundled model.
-        strict: for training. Every turn is what the model wrote: nothing corrects it, answers for it, or
-            shortens what it wrote. A reply that is not an action, and a tool that breaks, end the episode.
+        strict: for training. Every turn has the model's own words: nothing corrects or shortens them, or
+            answers in its place. A reply that is not an action, and a tool that breaks, end the episode.
         constrained: whether a grammar forces the model to write valid turns, and to answer in the last turn,
             for the strategy "summary" and models of llama.cpp.
         trace_file: file to which every turn is appended as one JSON line.
-        redact_secrets: whether what looks like keys, tokens and passwords is kept out of the trace file.
+        redact_secrets: whether texts that look like keys, tokens or passwords are kept out of the trace file.
 
     Raises:
         InvalidInputError: an argument cannot be used.

@@ -31,7 +31,7 @@ _OPEN = re.compile(r"<(search|answer)>(?!.*<)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ReconStrategy(Strategy):
-    """Keeps the response so far in `state.response`.
+    """The strategy "recon". It keeps the response so far in `state.response`.
 
     In strict mode a turn is the whole reply. Otherwise it ends with its first action, and a closing tag that
     the server cut off is put back.

@@ -1,4 +1,4 @@
-"""Search for documents, and choose what an agent reads of them."""
+"""Search for documents, and choose the parts of them that an agent reads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Hit:
 
 
 class Retriever(Protocol):
-    """Anything that an agent can search."""
+    """An index that an agent can search."""
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
         """Return the k best documents, best first; fewer if fewer match."""
@@ -169,7 +169,7 @@ class SelectedHits:
 
 
 Reading = Callable[[str, str, Sequence[Hit]], str]
-"""Builds the text that an agent reads from its question, its search query and the hits."""
+"""A function that builds the text that an agent reads, from its question, its search query and the hits."""
 
 
 def read_passages(question: str, query: str, hits: Sequence[Hit]) -> str:
@@ -179,7 +179,7 @@ def read_passages(question: str, query: str, hits: Sequence[Hit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SelectedSentences:
-    """Reads the sentences that the compressor keeps, in at most `budget` tokens if there is one."""
+    """A reading of the sentences that the compressor keeps, in at most `budget` tokens if there is one."""
 
     compressor: Compressor
     budget: int | None = None
@@ -195,7 +195,8 @@ class SelectedSentences:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """Reads a summary for the question and the query, in at most `budget` tokens if there is one (RECON)."""
+    """A reading of a summary for the question and the query, in at most `budget` tokens if there is one
+    (RECON)."""
 
     summarizer: Summarizer
     budget: int | None = None

@@ -38,11 +38,11 @@ _OTHER_CHARACTERS = _THOUGHT_CHARACTERS + _ARGUMENT_CHARACTERS
 _TOKEN_CHARACTERS = 3
 """Low estimate of the characters in a token."""
 _BLOCK = 100
-"""Characters that a grammar counts at once; llama.cpp refuses to count to 2,000."""
+"""Largest number of characters that a rule of a grammar counts; llama.cpp refuses to count to 2,000."""
 
 
 class MalformedError(ValueError):
-    """A reply without the form that was asked for. The message tells the model what is wrong."""
+    """A reply that does not have the requested form. The message tells the model its error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class SummaryStrategy(Strategy):
-    """Keeps `state.summary` and `state.result`, so that prompts do not grow."""
+    """The strategy "summary". It keeps `state.summary` and `state.result`, so that prompts do not grow."""
 
     def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
         """Return the prompt of the turn; on a second try, with the reply that could not be read."""
@@ -285,7 +285,7 @@ def _call_rule(tool: Tool) -> str:
 
 
 def _correct(text: str, error: MalformedError) -> tuple[Message, ...]:
-    """Return the reply that cannot be read, and a message that says what is wrong."""
+    """Return the reply that cannot be read, and a message about its error."""
     complaint = f"That cannot be read: {error}. Answer again with all four parts."
     return {"role": "assistant", "content": text}, {"role": "user", "content": complaint}
 

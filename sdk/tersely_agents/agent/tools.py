@@ -14,12 +14,12 @@ from tersely_agents.chat import ToolCall
 from tersely_agents.experience import ExperienceBank, format_experiences
 
 DEFAULT_HITS = 10
-"""Documents of a search, unless the model asks for another number (ZipRL, appendix U)."""
+"""Number of documents of a search, unless the model asks for another number (ZipRL, appendix U)."""
 MAX_HITS = 50
 READING_HITS = 5
-"""Documents that `reading_tool` reads (RECON, appendix B.4)."""
+"""Number of documents that `reading_tool` reads (RECON, appendix B.4)."""
 PART_CHARACTERS = 4000
-"""Characters of an original that `find_original` shows at once."""
+"""Number of characters of an original that `find_original` shows at once."""
 
 
 class ToolError(Exception):
@@ -34,7 +34,7 @@ class Result:
     """Text for the model, also if it is an error."""
     error: str | None = None
     is_broken: bool = False
-    """Whether the tool itself failed. Otherwise an error is the model's: it passed wrong arguments."""
+    """True if the tool itself failed. Otherwise an error is the model's, which passed wrong arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _read_arguments(text: str) -> dict[str, str]:
 
 
 def with_ids(calls: Sequence[ToolCall], turn: int) -> list[ToolCall]:
-    """Give a new id to each call that has none, or that of an earlier call."""
+    """Give a new id to each call without an id, or with the id of an earlier call."""
     seen: set[str] = set()
     identified: list[ToolCall] = []
     for number, call in enumerate(calls):

@@ -20,8 +20,8 @@ class TurnTrace:
 
     turn: int
     tokens_in: int
-    """Tokens of the turn's prompts, retries and summaries included, as the server counts them; by the
-    compressor's counter if the server reports none."""
+    """Number of tokens of the turn's prompts, retries and summaries included, as the server counts them; by
+    the compressor's counter if the server reports none."""
     tokens_out: int
     seconds: float
     """Seconds since the previous row: those of the model and the turn's first tool, or of a further tool."""
@@ -33,19 +33,19 @@ class TurnTrace:
     """Q_com of the summary, if there was something to summarise."""
     summary: str | None = None
     result_tokens: int = 0
-    """Tokens of the tool's result before it was shortened."""
+    """Number of tokens of the tool's result before it was shortened."""
     retried: bool = False
-    """Whether the model had to be corrected."""
+    """True if the model had to be corrected."""
     fallback: str | None = None
-    """Why the turn is not the model's; None if it is."""
+    """The reason why the turn is not the model's; None if it is."""
     error: str | None = None
-    """Error of the tool, or why the model gave no turn."""
+    """Error of the tool, or the reason why the model gave no turn."""
     task: str = ""
     """The task that the turn belongs to."""
 
 
 def write_turns(path: Path, turns: Iterable[TurnTrace], *, redact_secrets: bool = True) -> None:
-    """Append turns to a file, one a line, without what looks like keys, tokens and passwords."""
+    """Append turns to a file, one a line, without texts that look like keys, tokens or passwords."""
     with path.open("a", encoding="utf-8") as stream:
         for turn in turns:
             row = asdict(turn)

@@ -15,14 +15,15 @@ from tersely_agents.memory.journal import Journal
 from tersely_agents.prompts import load_prompt
 
 REMINDER: Message = {"role": "user", "content": "You said nothing. Call a tool, or give your answer."}
-"""Sent once after an empty reply, and not kept."""
+"""Message that is sent once after an empty reply, and not kept."""
 STRICT_RESETS = 7
-"""Resets in strict mode, unless the caller passes a memory. The notes on SUPO give no number."""
+"""Largest number of resets in strict mode, unless the caller passes a memory. The notes on SUPO give no
+number."""
 
 
 @dataclass(frozen=True)
 class TranscriptStrategy(Strategy):
-    """Sends the whole transcript in every request, which never becomes full.
+    """The strategy that sends the whole transcript in every request. The transcript never becomes full.
 
     Every message is in the journal before the next thing happens: a call before its tool runs.
     """
@@ -141,6 +142,6 @@ class TranscriptStrategy(Strategy):
 
 
 class ResetStrategy(TranscriptStrategy):
-    """Summarises and resets the transcript when it would not fit."""
+    """The strategy that summarises and resets the transcript when it would not fit."""
 
     limit_tokens: ClassVar[int] = 8000

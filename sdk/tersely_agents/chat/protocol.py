@@ -47,7 +47,7 @@ class ToolCall:
     id: str
     name: str
     arguments: str
-    """JSON, exactly as the model wrote it."""
+    """Arguments of the call: JSON, exactly as the model wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Token:
 
     text: str
     logprob: float
-    """In nats, as the server reports it."""
+    """Log-probability in nats, as the server reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +64,18 @@ class Reply:
     """The next message of a model."""
 
     text: str
-    """Empty if the model only calls tools."""
+    """The text of the message; empty if the model only calls tools."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish: str = "stop"
-    """Why the reply ended, as the server names it: "stop", "length", "tool_calls", ..."""
+    """The reason why the reply ended, in the server's words: "stop", "length", "tool_calls", ..."""
     usage: Usage | None = None
-    """None if the server does not report it."""
+    """Tokens of the request and the reply; None if the server does not report them."""
     tokens: tuple[Token, ...] = ()
-    """With the option `logprobs`; empty if the server does not report them."""
+    """The tokens, with the option `logprobs`; empty if the server does not report them."""
 
 
 class Sampling(TypedDict, total=False):
-    """Options for the generation of a reply. The server decides about what is missing or None."""
+    """Options for the generation of a reply. The server chooses the values that are missing or None."""
 
     max_tokens: int | None
     temperature: float | None
@@ -94,8 +94,8 @@ class Options(Sampling, total=False):
     grammar: str | None
     """The form of the reply, in llama.cpp's GBNF. Only `LocalChat` and llama.cpp's server know it."""
     continue_last: bool | None
-    """Whether to continue the last message, which is the assistant's. The servers of vLLM, SGLang and
-    llama.cpp can do that."""
+    """True to continue the last message, which is the assistant's. The servers of vLLM, SGLang and llama.cpp
+    can do that."""
 
 
 def check_sampling(sampling: Mapping[str, Any]) -> Sampling:
@@ -132,10 +132,10 @@ def remove_thoughts(text: str) -> str:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Replies to messages. Several threads or tasks may call both methods at once."""
+    """A model that replies to messages. Several threads or tasks may call both methods at once."""
 
     name: str
-    """For traces and receipts."""
+    """The model's name in traces and receipts."""
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
         """Return the model's next message. Raises ChatError if the model gives none."""

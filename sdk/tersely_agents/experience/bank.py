@@ -35,15 +35,16 @@ from tersely_agents.experience.vectors import (
 logger = logging.getLogger("tersely")
 
 ALPHA, K = 0.5, 5
-"""Weight of the query against the problem, and experiences that are recalled (table 3)."""
+"""Weight of the query next to the problem, and number of experiences that are recalled (table 3)."""
 MERGE_THRESHOLD = 0.90
 """Similarity above which a new experience replaces the most similar one (equation 9, table 3)."""
 FORGET_AFTER = 3
-"""Uses without a success after which `forget` takes an experience out. The paper leaves the number open."""
+"""Number of uses without a success after which `forget` removes an experience. The paper does not give the
+number."""
 
 
 class ExperienceBank:
-    """A bank of lessons in the file at `path`. Safe to share between threads and processes.
+    """A bank of lessons in the file at `path`. Threads and processes may share it.
 
     Many members: one for each way to add, recall, count or remove lessons.
 
@@ -79,7 +80,7 @@ class ExperienceBank:
         self._refresh()
 
     def __len__(self) -> int:
-        """Number of experiences that can be recalled."""
+        """Return the number of experiences that can be recalled."""
         with self._lock:
             self._refresh()
             return len(self._index)
@@ -92,7 +93,7 @@ class ExperienceBank:
             over_success: whether a failure may replace a success. Otherwise both are kept.
 
         Returns:
-            The experience as it is stored, with the id of what it replaces.
+            The experience as it is stored, with the id of the one that it replaces.
 
         Raises:
             InvalidInputError: the id is known, also if it was revoked, or the run was revoked.
@@ -207,7 +208,7 @@ class ExperienceBank:
         return list(records.values())
 
     def damaged(self) -> dict[str, str]:
-        """Return the ids of experiences with a damaged row, and what is wrong. They are not recalled."""
+        """Return the ids of experiences with a damaged row, and the damage. They are not recalled."""
         with self._lock:
             self._refresh()
             return dict(self._damaged)

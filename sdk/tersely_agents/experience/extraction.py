@@ -31,7 +31,7 @@ LOG_TOKENS = 8000
 """Largest number of tokens of an attempt that the model reads, by the built-in estimate. An attempt with
 several resets is longer than a model can read."""
 TRIES = 2
-"""Calls of the model before an answer that cannot be read is an error."""
+"""Number of calls of the model before an answer that cannot be read is an error."""
 
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _FIELDS = ("TITLE", "DESCRIPTION", "CONTENT")
@@ -55,7 +55,7 @@ class Attempt:
 
     messages: Sequence[Message]
     reward: float
-    """In [0, 1]."""
+    """The reward, in [0, 1]."""
 
     def __post_init__(self) -> None:
         remedy = "Pass a list of messages."
@@ -68,7 +68,7 @@ class Attempt:
 
     @property
     def success(self) -> bool:
-        """Whether the reward is at least `SUCCESS`."""
+        """True if the reward is at least `SUCCESS`."""
         return self.reward >= SUCCESS
 
 
@@ -76,7 +76,7 @@ def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]
     """Condense an attempt to {"plan", "steps", "takeaways"} (equation 7).
 
     The model is asked for steps with "intent", "tool", "query_strategy", "url_selection_strategy",
-    "extraction_focus", "observation" and "key_information_extracted"; whatever keys it gives stay.
+    "extraction_focus", "observation" and "key_information_extracted". Other keys stay too.
 
     If an attempt is longer than `LOG_TOKENS`, the bundled model selects the sentences that the problem needs,
     and the chat model reads those.
@@ -110,7 +110,7 @@ def extract(
 
     Args:
         model: compares the attempts and writes the experiences.
-        problem: what was attempted.
+        problem: the problem that was attempted.
         attempts: at least one.
         expected: the right answer, which the model sees next to failed attempts.
         run: name of the run, for the origin of the experiences.
@@ -150,7 +150,7 @@ def extract(
 def format_experiences(recalled: Sequence[Recalled]) -> str:
     """Write recalled experiences as text for a prompt, marked as data; empty without any.
 
-    Raises InvalidInputError for anything but a list of what `ExperienceBank.recall` gives.
+    Raises InvalidInputError for anything but a list of experiences from `ExperienceBank.recall`.
     """
     recalled = check_list(recalled, Recalled, "recalled", "Pass what ExperienceBank.recall gives.")
     if not recalled:
@@ -178,7 +178,8 @@ def _load_compressor() -> Compressor:
 
 
 def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
-    """Return what `read` makes of the model's answer. If it raises ValueError, the model answers again."""
+    """Return the value that `read` makes from the model's answer. If it raises ValueError, the model answers
+    again."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
     problem = ""
     for _ in range(TRIES):

@@ -56,7 +56,7 @@ _SCHEMA = (
 _EMBEDDER = "embedder"
 """Name under which the table `facts` keeps name and dimension of the embedder that made the vectors."""
 _REVOKED = "revoked run "
-"""The same for a revoked run; its name follows."""
+"""Start of the name under which the table `facts` keeps a revoked run. The run's name follows."""
 _VISIBLE = "gone IS NULL AND replaced_by IS NULL"
 """Condition for entries that can be recalled."""
 ENTRY = "id, CAST(entry AS BLOB), uses, wins, checksum, vectors"
@@ -105,7 +105,7 @@ def read_experiences(database: Database) -> list[Experience]:
 
 
 def read_record(database: Database, key: str) -> Record | None:
-    """Return the entry with this id, whatever its status; None if no entry has it, or it is damaged."""
+    """Return the entry with this id, with any status; None if no entry has it, or it is damaged."""
     statement = f"SELECT {ENTRY}, gone, replaced_by, changed FROM experiences WHERE id = ?"
     for *entry, gone, replaced_by, changed in database.rows(statement, (key,)):
         with contextlib.suppress(DamagedError):
@@ -115,7 +115,7 @@ def read_record(database: Database, key: str) -> Record | None:
 
 
 def read_removed(database: Database) -> dict[str, str]:
-    """Return the ids of entries that cannot be recalled, and why."""
+    """Return the ids of entries that cannot be recalled, and the reasons."""
     statement = "SELECT id, coalesce(gone, 'replaced by ' || replaced_by) FROM experiences"
     return dict(database.rows(f"{statement} WHERE NOT ({_VISIBLE})"))
 
@@ -132,7 +132,7 @@ def read_revoked_runs(database: Database) -> set[str]:
 
 
 def read_index(database: Database, dimension: int) -> tuple[Index, dict[str, str]]:
-    """Return the index of the entries that can be recalled, and what is wrong with damaged ones, by id."""
+    """Return the index of the entries that can be recalled, and the problems of damaged entries, by id."""
     keys: list[str] = []
     vectors: list[Vectors] = []
     damaged: dict[str, str] = {}
@@ -183,7 +183,7 @@ def set_replacement(connection: sqlite3.Connection, key: str, by: str | None) ->
 
 
 def restore_replaced(connection: sqlite3.Connection, removed: set[str]) -> None:
-    """Make current again what the entries in `removed` had replaced.
+    """Make the entries current again that those in `removed` had replaced.
 
     If an entry in `removed` has been replaced itself, its replacement takes over what it had replaced.
     """

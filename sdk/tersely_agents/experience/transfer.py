@@ -44,11 +44,11 @@ class BankCheck(NamedTuple):
     """The intact part of a bank, and its damage."""
 
     experiences: list[Experience]
-    """Intact ones that can be recalled, oldest first."""
+    """Intact experiences that can be recalled, oldest first."""
     damaged: dict[str, str]
-    """Problems of the others, by id, as `ExperienceBank.damaged` says it."""
+    """Problems of the other experiences, by id, in the words of `ExperienceBank.damaged`."""
     unreadable: int
-    """Rows that are lost with their ids."""
+    """Number of rows that are lost with their ids."""
     damage: str | None
     """SQLite's report of damage to the file; None for a sound one, whose rows may be damaged all the same."""
 
@@ -75,7 +75,7 @@ def check_bank(path: str | Path) -> BankCheck:
 
 
 def save_experiences(experiences: Sequence[Experience], path: str | Path) -> int:
-    """Write what is left, without secrets, for `ExperienceBank.import_jsonl`. Returns the number.
+    """Write the saved experiences, without secrets, for `ExperienceBank.import_jsonl`. Return their number.
 
     Raises InvalidInputError if the file exists.
     """

@@ -22,7 +22,7 @@ class ExperienceError(TerselyError):
 
 
 class DamagedError(ExperienceError):
-    """A row of the file differs from what was written."""
+    """A row of the file is not as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class Experience:
     problem: str
     """The problem that was being solved."""
     success: bool
-    """Whether it comes from a success; False for a lesson of what went wrong."""
+    """True for a lesson from a success, false for a lesson from a failure."""
     origin: Origin = field(default_factory=Origin)
     uses: int = 0
     """Number of times that its use was recorded."""
     wins: int = 0
-    """Uses after which the task succeeded."""
+    """Number of uses after which the task succeeded."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
 
     def __post_init__(self) -> None:

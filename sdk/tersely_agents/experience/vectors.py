@@ -20,10 +20,10 @@ _FLOAT = np.dtype("<f4")
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors. The dot product of two vectors is the similarity of their texts."""
+    """An embedder of texts. The dot product of two vectors is the similarity of their texts."""
 
     name: str
-    """Must change when the same text would get another vector."""
+    """Name of the embedder. It must change when the same text would get another vector."""
     dimension: int
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -105,7 +105,7 @@ PERSONAL = _any(
         wir planen | i['’]ve
         """
 )
-"""The start of what people say about themselves."""
+"""The first words of statements that people make about themselves."""
 PAST = _any(
     r"""
         yesterday

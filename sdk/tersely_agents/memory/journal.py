@@ -1,4 +1,4 @@
-"""The journal of a session: every change of a transcript is checked, and in the store before it counts."""
+"""The journal of a session. It checks every change of a transcript, and stores it before it counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from tersely_agents.memory.transcript import (
 from tersely_agents.redaction import redact_all
 
 _MOST_READ = 200
-"""Messages that the model reads for one `recall`: of more, those that share most words with the query."""
+"""Largest number of messages that the model reads for one `recall`. Of more, it reads those that share most
+words with the query."""
 
 
 class OverlongError(TerselyError):
@@ -155,7 +156,7 @@ class Journal:
         return self._reset(transcript, self.resetter.extract(transcript), "extractive")
 
     def recall(self, transcript: Transcript, query: str, budget: int | None) -> Compression:
-        """Return the sentences that answer the query in all that left the context."""
+        """Return the sentences that answer the query, from all messages that left the context."""
         shown = transcript.segment.shown
         turns: list[Turn] = []
         for message in (*transcript.past, *shown):

@@ -135,7 +135,7 @@ class AgentMemory:
             self._transcript = self.journal.finish(self._transcript)
 
     def recall(self, query: str, *, budget: int | None = None) -> Compression:
-        """Return the sentences that answer `query`, from all that left the context or was replaced.
+        """Return the sentences that answer `query`, from all texts that left the context or were replaced.
 
         budget: tokens to fill with the best sentences. By default only those above the model's threshold
             come back, in at most as many tokens as notes may have.

@@ -28,13 +28,13 @@ EARLIER_NOTES = "Earlier notes:"
 _USER, _ASSISTANT = "User:", "Assistant:"
 _WRITERS = {"user": _USER, "assistant": _ASSISTANT, "system": "System:", "developer": "System:"}
 _LEAST_EXCHANGE = 32
-"""An exchange (a question and its answer) is not worth quoting in fewer tokens."""
+"""Smallest number of tokens in which an exchange (a question and its answer) is worth quoting."""
 _EXCHANGE_SHARE = 0.7
 """Largest share of the notes for questions and answers, if there are calls or results too."""
 _QUESTION_SHARE = 0.35
 """Largest share of an exchange for its question."""
 _SOURCE_TOKENS = 4
-"""Tokens reserved for the line that names the user."""
+"""Number of tokens reserved for the line that names the user."""
 _EMPTY = re.compile(r"(?:[\W\d_]|…)*")
 _NAME_CHARACTERS = 60
 """Largest number of characters of a tool's name."""
@@ -261,7 +261,7 @@ def _find_best(result: Compression) -> Span:
 
 
 def _shorten_answer(shortener: Shortener, text: str, limit: int, question: str) -> str:
-    """Shorten an answer to what the question needs most; "" if this leaves out the best sentence."""
+    """Shorten an answer to the parts that the question needs most; "" if the best sentence does not fit."""
     if shortener.count(text) <= limit:
         return text
     result = shortener.compressor.compress(question, [text], budget=limit)
@@ -291,7 +291,8 @@ def _choose_quotes(
 
 
 def wrap_notes(summary: str, pins: Mapping[str, str], found: str, is_taken_out: bool) -> Json:
-    """Return the message with notes, pins and what the user has stated; empty, if there is nothing to say."""
+    """Return the message with the notes, pins and statements of the user; empty if there is nothing to
+    say."""
     pinned = "".join(f"\nPinned, {key}:\n{text}\n" for key, text in pins.items())
     if found:
         pinned += f"\nThe user said:\n{found}\n"

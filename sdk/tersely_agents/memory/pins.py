@@ -1,8 +1,9 @@
-"""Statements of users that later messages must respect. Rules find them; a changed one replaces the old one.
+"""Statements of users that later messages must respect. Rules find them. A changed statement replaces the old
+one.
 
 "The deadline is April 28."          -> pinned
-"The deadline is now May 3."         -> pinned; it replaces the statement above
-"Forget Leipzig, I stay in Kiel."    -> "I stay in Kiel" is pinned; it replaces statements that name Leipzig
+"The deadline is now May 3."         -> pinned in place of the statement above
+"Forget Leipzig, I stay in Kiel."    -> "I stay in Kiel" is pinned in place of statements that name Leipzig
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ _LONGEST = 400
 _LONGEST_NAME = 80
 """Largest number of characters in an identifier that is kept without its statement."""
 _SURE = 1.0
-"""Added to the score of a replacement, unless only a shared concept supports it. If the best score is below
-this, and several pins have it, nothing is replaced."""
+"""Amount added to the score of a replacement, unless only a shared concept supports it. If the best score is
+below this amount, and several pins have it, nothing is replaced."""
 _MOST = 12
 """Largest number of statements that one message may add or replace."""
 _HEADINGS: dict[Kind, str] = {
@@ -204,7 +205,8 @@ def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], we
 
 
 def _keep_identifiers(pin: Pin) -> list[Pin]:
-    """Return the identifiers of a statement that does not fit, as a shorter pin; empty if it has none."""
+    """Return the identifiers of a statement that does not fit, as a shorter pin; empty without
+    identifiers."""
     names = [v.text for v in pin.all_values if v.kind == "identifier" and len(v.text) <= _LONGEST_NAME]
     return [Pin("identifier", ", ".join(names))] if names else []
 
@@ -264,7 +266,7 @@ def _overlap(one: Pin, other: Pin) -> float:
 
 
 def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
-    """Return how sure it is that a statement replaces another; 0 if it does not."""
+    """Return a score for a statement that replaces another one; 0 if it does not replace it."""
     shared = new.topic & old.topic
     words = {word for word in shared if word[0] != "="}
     concepts = shared - words
@@ -303,7 +305,7 @@ def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = (
 
 
 def _find_replaced_words(text: str) -> set[str]:
-    """Return stems of the names beside a word such as "forget"."""
+    """Return stems of the names next to a word such as "forget"."""
     words: set[str] = set()
     for start, end in split_clauses(text):
         match = REPLACED.search(text, start, end)

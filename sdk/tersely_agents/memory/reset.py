@@ -37,33 +37,34 @@ from tersely_agents.prompts import load_prompt
 PINNED_SHARE = 0.5
 """Share of the limit that the first prompt, later system messages and pins may take together."""
 HELD_SHARE = 0.5
-"""Share of the limit that the messages may take that are held back."""
+"""Share of the limit for the messages that are held back."""
 OPENED_SHARE = 0.6
-"""The same when a session is opened: redaction may have made its texts longer."""
+"""`PINNED_SHARE` of a session that is opened. It is larger, because redaction may have made texts longer."""
 TASK_SHARE = 0.15
-"""Share of the limit that the user's messages of the first prompt may always take, however much is pinned."""
+"""Share of the limit that the user's messages of the first prompt may always take, even with many pins."""
 USER_SHARE = 0.1
 """Share of the limit for the user's newest message. A longer one is shortened."""
 STATEMENT_SHARES = (0.05, 0.15)
-"""Least and largest share of the limit for what users have stated. The least is always reserved. Beyond it,
-statements get what system messages, pins and the first prompt do not use of their share."""
+"""Smallest and largest share of the limit for statements of users. The smallest is always reserved. Beyond
+it, statements get the room that system messages, pins and the first prompt do not use of their share."""
 WEAK_SHARE = 0.75
-"""Share of that room that statements of mere facts may take: those that ask for nothing."""
+"""Share of that room for statements of mere facts, which ask for nothing."""
 
 _STATEMENTS_PER_NOTES = 3
-"""Statements may have at most this many times the tokens of the notes."""
+"""Largest number of tokens of statements, in multiples of those of the notes."""
 _LATER = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
 _QUESTION_CHARACTERS = 300
-"""Length of the start and the end of a long message. Its question is likely to be in one of them."""
+"""Number of characters of the start and of the end of a long message. Its question is likely to be in one of
+them."""
 
 Lookup = Callable[[str], str | None]
-"""Finds an original by its id; None if the id is unknown."""
+"""A function that returns an original by its id, or None if the id is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resetter:
-    """Decides on resets within the limits of `settings`. Changes nothing."""
+    """The rules of resets within the limits of `settings`. They change nothing."""
 
     settings: MemorySettings
     count: Count

@@ -1,4 +1,4 @@
-"""Read what is left of a damaged store, session by session, and write a new store with it."""
+"""Read the intact parts of a damaged store, session by session, and write a new store with them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class StoreCheck(NamedTuple):
 
     sessions: dict[str, SessionCheck]
     damaged_rows: int
-    """Rows whose checksum differs."""
+    """Number of rows whose checksum differs."""
     damage: str | None
     """SQLite's report of damage to the file; None for a sound one, whose rows may be damaged all the same."""
 
@@ -92,7 +92,7 @@ def check_store(path: str | Path) -> StoreCheck:
 
 
 def save_sessions(sessions: dict[str, SessionCheck], path: str | Path) -> dict[str, int]:
-    """Write what is left of each session to a new store. Returns how many events each has there."""
+    """Write the intact part of each session to a new store. Return the number of its events there."""
     if Path(path).exists():
         raise InvalidInputError(f"{path} exists. Name a new file to save to.")
     saved: dict[str, int] = {}

@@ -18,9 +18,9 @@ class SubTrajectory:
     prompt: tuple[Message, ...]
     response: tuple[Message, ...]
     mask: tuple[bool, ...]
-    """Per message of the response: whether the policy wrote it there, as action or as notes."""
+    """True for each message of the response that the policy wrote there, as action or as notes."""
     steps: tuple[int | None, ...]
-    """Per message of the response: the number of the action that it is or follows; None for notes and their
+    """Number of the action that each message of the response is or follows; None for notes and their
     request."""
 
 
@@ -32,7 +32,7 @@ class Step:
     """Assistant messages up to here, from the beginning of the transcript."""
     messages: tuple[Json, ...]
     is_carried: bool = False
-    """Whether the step was held back before the reset and repeated after it."""
+    """True if the step was held back before the reset and repeated after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Notes:
     request: Json
     answer: Json
     is_by_policy: bool
-    """Whether the policy wrote the answer; otherwise it quotes the transcript."""
+    """True if the policy wrote the answer. Otherwise the answer quotes the transcript."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Segment:
     notes: Notes | None = None
     """The notes that ended the segment; None for the last one."""
     follows_reset: bool = False
-    """Whether a reset began the segment, so that the last message of `base` holds notes."""
+    """True if a reset began the segment, so that the last message of `base` holds notes."""
 
     @property
     def written(self) -> list[Json]:

@@ -8,7 +8,7 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import check_count
 
 SMALLEST_LIMIT = 200
-"""Tokens, so that notes and a held step find room in what the shares leave."""
+"""Smallest limit, in tokens. A lower one would leave no room for notes and a held step."""
 SUMMARY_SHARE = 0.25
 """Largest share of the limit for a summary."""
 

@@ -41,7 +41,7 @@ class ShortTexts(NamedTuple):
     originals: Originals
     """The original of all texts, joined; empty if they did not change, or if their original is known."""
     result: Compression | None = None
-    """None if nothing was compressed."""
+    """Receipt of the compression; None if nothing was compressed."""
 
 
 class ContextMessage(NamedTuple):
@@ -114,7 +114,7 @@ def find_source(message: Json, key: str | None, original: str | None) -> Context
 
 
 class Shortener:
-    """Shortens texts with a compressor, which is loaded when it is first needed.
+    """A shortener of texts with a compressor, which is loaded when it is first needed.
 
     If a query is None, the sentences that cover as much of a text as possible are kept.
     """

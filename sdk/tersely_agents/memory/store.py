@@ -61,7 +61,7 @@ class ConflictError(StoreError):
 
 
 class EventStore(Protocol):
-    """Keeps the sessions of an `AgentMemory`."""
+    """A store of the sessions of an `AgentMemory`."""
 
     def events(self, session: str) -> list[Json]:
         """Return the events of a session, in order; none for a new one. A store may drop events before the
@@ -82,7 +82,7 @@ class EventStore(Protocol):
 class MemoryStore:
     """Many sessions in the file at `path`, which is created if it is missing.
 
-    Safe to share between threads. A new file can be read by its owner alone. Texts that look like a key, a
+    Threads may share it. A new file can be read by its owner alone. Texts that look like a key, a
     token or a password do not get into the file; `redact_secrets=False` writes everything as it is.
 
     Every row has a checksum, so that damage to the file is an error and never other content. A file that
@@ -128,7 +128,7 @@ class MemoryStore:
             events = [redact_all(event) for event in events]
             originals = [(key, redact(text)) for key, text in originals]
         rows = [(session, number + i, json.dumps(e)) for i, e in enumerate(events)]
-        # As JSON, because a text may hold what UTF-8 does not: lone surrogates.
+        # Texts are stored as JSON, because they may hold lone surrogates, which UTF-8 does not have.
         texts = [(key, session, json.dumps(text)) for key, text in originals]
         counts = self._counts(session)
 
@@ -210,7 +210,7 @@ class MemoryStore:
         return events, originals
 
     def _read(self, session: str, what: str, place: object, text: object, checksum: object) -> Any:
-        """Return the JSON value in a row. Raises StoreError if it is not what was written."""
+        """Return the JSON value in a row. Raises StoreError if the row is not as it was written."""
         if checksum != row_checksum(session, place, text):
             raise self._damage(session, what)
         try:

@@ -15,7 +15,7 @@ from tersely_agents.memory.segments import Notes, Segment, Step, SubTrajectory
 from tersely_agents.memory.store import original_id
 
 Count = Callable[[str], int]
-"""Counts the tokens of a text."""
+"""A function that counts the tokens of a text."""
 Ending = Literal["finished", "overlong"]
 """Ways in which a transcript ends: with its task done, or with more resets or steps than it may have."""
 
@@ -32,7 +32,7 @@ class FirstEvent(TypedDict):
     given: NotRequired[str]
     """Checksum of the messages as they were given, if some were shortened."""
     originals: NotRequired[list[str | None]]
-    """For each message the id of its original; None if it was not shortened."""
+    """Id of each message's original; None for a message that was not shortened."""
 
 
 class MessageEvent(TypedDict):
@@ -41,7 +41,7 @@ class MessageEvent(TypedDict):
     kind: Literal["message"]
     message: Json
     full: bool
-    """Whether the message fills the context, so that its step is held back."""
+    """True if the message fills the context, so that its step is held back."""
     original: NotRequired[str]
     """Id of the original, if the message was shortened."""
 
@@ -52,7 +52,7 @@ class PinEvent(TypedDict):
     kind: Literal["pin"]
     key: str
     text: str | None
-    """None removes the pin."""
+    """The text to keep; None to remove the pin."""
 
 
 class EndEvent(TypedDict):
@@ -76,13 +76,14 @@ class ResetEvent(TypedDict):
     base: list[Json]
     """The new context. Its last message holds the notes, and is empty if there is nothing to note."""
     replayed: list[Json]
-    """The step that was held back, shortened if it did not fit; empty if there was none or it was dropped."""
+    """The step that was held back, shortened if it did not fit; empty without such a step, or if it was
+    dropped."""
     found: NotRequired[list[list[str | int]]]
     """Statements of the user up to here, for stores that drop earlier events; see `dump_pins`."""
     first: NotRequired[list[Json]]
     """The first prompt as the context shows it from now on, if it had to be shortened further."""
     originals: NotRequired[list[str | None]]
-    """For each message of `base` and `replayed` the id of its original."""
+    """Id of the original of each message of `base` and `replayed`."""
 
 
 Event = FirstEvent | MessageEvent | PinEvent | EndEvent | ResetEvent
@@ -92,12 +93,12 @@ KINDS = frozenset({"first", "message", "pin", "outcome", "reset"})
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The messages so far, and which of them the context holds.
+    """The messages so far, and the part of them that the context holds.
 
     Many members: the memory, a reset and training each read some of them.
 
-    `Transcript()` is empty; the event "first" must come first. The same events give equal transcripts. Only
-    `apply` leads to another one.
+    `Transcript()` is empty, and its first event must be "first". The same events give equal transcripts. Only
+    `apply` makes another one.
     """
 
     first: tuple[Json, ...] = ()
@@ -107,35 +108,36 @@ class Transcript:
     segment: Segment = field(default_factory=Segment)
     """The segment that the context shows."""
     held: tuple[Json, ...] = ()
-    """The step that is held back for a reset, because it would fill the context, and what followed it."""
+    """The step that is held back for a reset, because it would fill the context, and the messages after
+    it."""
     open_step: tuple[Json, ...] = ()
     """An assistant message with unanswered calls, and the results that have come."""
     pins: Mapping[str, str] = field(default_factory=dict[str, str])
     """Pinned texts by key."""
     board: PinBoard = field(default_factory=PinBoard)
-    """Statements of the user: typed pins that hold, and those that were replaced."""
+    """Statements of the user: the current pins, by kind, and those that were replaced."""
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that were shortened, by id, unless a store keeps them."""
     references: Mapping[str, str] = field(default_factory=dict[str, str])
     """Ids of first originals, by the ids of the shortened texts that the context shows."""
     is_over: bool = False
-    """Whether the transcript was opened with a limit that its context reaches."""
+    """True if the transcript was opened with a limit that its context reaches."""
     tokens: int = 0
     """Size of the context, with the open step and without the step that is held back."""
     steps: int = 0
-    """Assistant messages so far, including those before the last reset."""
+    """Number of assistant messages so far, including those before the last reset."""
     events: int = 0
-    """Events so far: the place of the next one in the store."""
+    """Number of events so far, which is the place of the next one in the store."""
     ending: Ending | None = None
 
     @property
     def is_full(self) -> bool:
-        """Whether the context must be reset before the model may act again."""
+        """True if the context must be reset before the model may act again."""
         return bool(self.held) or (self.is_over and not self.open_step)
 
     @property
     def resets(self) -> int:
-        """Resets so far."""
+        """Number of resets so far."""
         return len(self.closed)
 
     @property
@@ -194,8 +196,8 @@ class Transcript:
             raise InvalidInputError(f"The tool calls {self.unanswered} have no result yet. {remedy}")
 
     def trajectory(self) -> Iterator[SubTrajectory]:
-        """Yield what was sent and written, from reset to reset. A step that is held back belongs to it once
-        the transcript has ended: then it was the last."""
+        """Yield the messages that were sent and written, from reset to reset. A step that is held back is
+        included only after the end of the transcript, because it was then the last step."""
         for segment in self.closed:
             yield segment.sub_trajectory()
         is_last = bool(self.held) and self.ending is not None

@@ -82,13 +82,13 @@ WORD = re.compile(r"[^\W_]+(?:['’]\w+)?")
 
 
 class Value(NamedTuple):
-    """A value in a statement: what may change while its topic stays."""
+    """A value in a statement. It may change while the topic of the statement stays."""
 
     kind: str
     text: str
     start: int
     is_subject: bool = False
-    """Whether it names what the statement is about, as in "Gate 4 stays locked"."""
+    """True if it names the subject of the statement, as in "Gate 4 stays locked"."""
 
 
 def find_values(text: str) -> list[Value]:

@@ -30,7 +30,7 @@ WEAK_MODALS = frozenset({"can", "will", "won't"})
 
 _NEGATIONS = "not no never none nobody nothing neither nor without cannot"
 NEGATIONS = frozenset(_NEGATIONS.split())
-"""Besides words that end in n't."""
+"""Negations, besides words that end in n't."""
 
 _QUANTIFIERS = """
     all every each everybody everyone|none no nobody neither|some somebody someone a_few|many|most|few|half
@@ -50,7 +50,7 @@ MAY_DROP = frozenset({"all", "many", "both", "always", "often", "exactly", "none
 MAY_ADD = frozenset(
     {"any", "some", "many", "few", "both", "often", "none", "never", "more_than", "less_than"}
 )
-"""Quantifiers that a sentence may add where the source has none, or that are compared as negations or
+"""Quantifiers that a sentence may add if the source has no quantifier, or that are compared as negations or
 comparatives."""
 _BOUNDING = """
     over above past upwards exceed exceeds exceeded exceeding surpass surpasses surpassed plus greater larger
@@ -128,7 +128,7 @@ def _read_pairs(text: str) -> dict[str, frozenset[str]]:
 
 OPPOSITES = _read_pairs(_OPPOSITES)
 GRADES = _read_pairs(_GRADES)
-"""Comparatives and superlatives that are no regular forms."""
+"""Irregular comparatives and superlatives."""
 _UNIT_GROUPS = [group.split() for line in _UNITS.strip().splitlines() for group in line.split("|")]
 UNITS: Mapping[str, str] = {name: group[0] for group in _UNIT_GROUPS for name in group}
 """First name of the unit by each of its names; abbreviations keep their case."""

@@ -27,7 +27,7 @@ from tersely_agents.summaries.claim_words import (
 _TOKEN = re.compile(r"\d+(?:[.,:/–-]\d+)*|(?<!\d['’])[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰$€£¥°/,;:()–—]")
 _VOWELS = re.compile("[aeiouy]")
 _COMPARED = 3
-"""Number of content words after "than" that may be what is compared."""
+"""Number of content words after "than" in which the compared word may be."""
 _SAYS_SOMETHING = frozenset({"can", "may", "no", "not", "out", "two", "up"})
 """Short stopwords that change a claim."""
 _STOPWORDS = (STOPWORDS | SHORT_STOPWORDS) - OPPOSITES.keys() - _SAYS_SOMETHING
@@ -57,7 +57,7 @@ class Number:
     governed: str
     """Content word that follows it in its clause, else the one before it, else ""."""
     is_before: bool
-    """Whether it precedes what it governs."""
+    """True if it is before the word that it governs."""
     origin: str
     """"from" or "to" before the number, else ""."""
 

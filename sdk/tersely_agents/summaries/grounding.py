@@ -121,8 +121,8 @@ class Sources:
         return Checked(() if altered else units, altered)
 
     def find_units(self, sentence: str) -> tuple[Support, ...]:
-        """Return the units with the sentence's words, best first, whatever they say; none if they do not
-        cover enough of it."""
+        """Return the units with the sentence's words, best first, even if they say something else; none if
+        they do not cover enough of it."""
         missing = set(_find_terms(sentence))
         weight = {term: self._weigh(term) for term in missing}
         total = sum(weight.values())
@@ -200,8 +200,8 @@ class Sources:
 
 
 def find_identifiers(text: str) -> list[str]:
-    """Find addresses, paths, codes, names with digits or underscores, and whatever else must be copied
-    exactly: each once, in the order of the text."""
+    """Find addresses, paths, codes, names with digits or underscores, and everything else that must be copied
+    exactly. Return each once, in the order of the text."""
     codes = [(match[0], match.start()) for match in _CODE.finditer(text)]
     matches = sorted([*_find_identifiers(text), *codes], key=lambda match: match[1])
     return list(dict.fromkeys(name for name, _ in matches))

@@ -3,7 +3,7 @@
     no chat model            the summary consists of sentences that the compressor chooses
     chat model               the model writes, and every sentence is checked against the documents
     chat model + preselect   the compressor chooses what the model reads
-    folder of an artifact    a small model in this process writes from what the compressor chooses
+    folder of an artifact    a small model in this process writes from sentences that the compressor chooses
 
 If the model fails in any way, the summary is the extractive one, with the reason.
 """

@@ -46,7 +46,8 @@ class SummarySentence:
     start: int
     end: int
     support: tuple[Support, ...]
-    """Best first; empty if no document supports the sentence, or if it alters what they say."""
+    """Sources of the sentence, best first; empty if no document supports it, or if it alters what the
+    documents say."""
     unknown: tuple[str, ...] = ()
     """Numbers, dates, names and identifiers of the sentence that no document contains."""
     altered: tuple[str, ...] = ()
@@ -55,7 +56,7 @@ class SummarySentence:
 
     @property
     def supported(self) -> bool:
-        """Whether a document supports the sentence."""
+        """True if a document supports the sentence."""
         return bool(self.support)
 
 
@@ -68,11 +69,11 @@ class Summary:
     backend: Backend
     """Author of the text: "extractive" for quotations, also if the model's answer could not be used."""
     reason: str | None
-    """Why the model's answer was not used; None if it was, or if there is no model."""
+    """The reason why the model's answer was not used; None if it was, or if there is no model."""
     dropped: tuple[str, ...]
     """Sentences of the model that were left out, for lack of support or to keep the budget."""
     tokens_before: int
-    """Tokens of the documents, by the compressor's counter."""
+    """Number of tokens of the documents, by the compressor's counter."""
     tokens_after: int
     model: str
     """Name of the chat model, or of the compressor's model."""

@@ -46,7 +46,7 @@ class Request:
     shown: list[Document]
     """The documents as the model sees them; empty if there is no text to show."""
     reason: str | None
-    """Why nothing is shown although the documents have text."""
+    """The reason why nothing is shown although the documents have text."""
     timer: StageTimer
 
     @property

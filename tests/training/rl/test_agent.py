@@ -39,7 +39,7 @@ save_every = 1
 
 @pytest.fixture
 def folders(tmp_path: Path) -> dict[str, Path]:
-    """A configuration, a model and its adapter."""
+    """Return a configuration, a model and its adapter."""
     (tmp_path / "small.toml").write_text(SMALL)
     tokenizer = make_tokenizer()
     model = make_model(tokenizer, positions=9000)

@@ -96,7 +96,7 @@ def test_supo_gives_all_segments_of_a_rollout_one_advantage() -> None:
 
 
 def test_supo_can_give_the_tokens_of_summaries_no_weight() -> None:
-    # Turns of two and three tokens, of which the second is a summary; then answers of one and of four.
+    # Turns of two and three tokens (the second is a summary), then answers of one and of four tokens.
     summarised = make_trajectory(1.0, make_segment(2, 3, qualities=[None, 0.0]), make_segment(1))
     rollouts = [summarised, make_trajectory(0.0, make_segment(4))]
     plain, ablated = (supo.make_targets(rollouts, reward_summaries=value) for value in (True, False))

@@ -89,7 +89,7 @@ def test_summarising_changes_only_what_is_read() -> None:
 def test_small_window_cuts_passages_and_then_ends_the_episode() -> None:
     episode = ask_facts(window=18)
     assert len(step_facts(episode, "search ada .")) == 12
-    # 3 tokens for the next reply, 3 for this one: none are left for what it finds.
+    # The next reply and this one need 3 tokens each, so no token is left for the passages that it finds.
     step_facts(episode, "search bob .")
     assert episode.outcome == "overlong"
     episode = ask_facts(window=14)

@@ -20,7 +20,7 @@ def make_rows(new: list[float], old: list[float]) -> list[Row]:
 
 
 def spread(*values: float) -> list[float]:
-    """Ten seeds around the values."""
+    """Return ten seeds around the values."""
     return [value + 0.01 * number for number, value in enumerate([*values, *values])]
 
 

@@ -21,7 +21,7 @@ ENVIRONMENT = Registers(context=24, turns=12)
 
 @pytest.fixture(scope="module")
 def policy() -> TinyPolicy:
-    """A policy that has learned the form of a reply, so that its rollouts have several turns."""
+    """Return a policy that has learned the form of a reply, so that its rollouts have several turns."""
     torch.manual_seed(3)
     policy = TinyPolicy(len(ENVIRONMENT.vocabulary), ENVIRONMENT.positions, TinyConfig(2, 32, 2))
     imitate(policy, ENVIRONMENT, random.Random(1), steps=60, tasks=8, learning_rate=5e-3)

@@ -98,7 +98,7 @@ def test_question_can_need_several_documents(tmp_path: Path) -> None:
 
 
 def test_ziprl_tools_show_addresses_and_whole_results() -> None:
-    """Appendix U: docids and urls in the results, open_page; nothing of 20 hits is cut."""
+    """Appendix U: docids and urls in the results, and open_page. All 20 hits stay whole."""
     rest = "More words follow here. " * 30
     long = {f"d{n}": Document(f"Record {n} of the baker. {rest}", f"Page {n}", f"d{n}") for n in range(20)}
     question = Question("q", "Who is the baker?", ("Record 3",), ("d3",))

@@ -111,7 +111,8 @@ def test_resumed_run_records_each_evaluation_once(tmp_path: Path, monkeypatch: p
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, Path]:
-    """The example of training/README.md with fewer cells and a smaller context, and its cold start."""
+    """Return the example of training/README.md with fewer cells and a smaller context, and the file of its
+    cold start."""
     settings = read_run_settings(CONFIGS / "rl_supo_tiny.toml")
     settings = replace(
         settings,

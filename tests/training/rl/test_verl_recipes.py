@@ -61,7 +61,7 @@ def test_recipe_gives_settings(file: Path) -> None:
     assert int(settings["actor_rollout_ref.actor.ppo_max_token_len_per_gpu"]) >= recipe.context_tokens
     assert settings["actor_rollout_ref.rollout.max_model_len"] == str(recipe.context_tokens)
     assert settings["actor_rollout_ref.actor.use_kl_loss"] == str(recipe.paper == "ZipRL").lower()
-    # verl clips at these two, whatever clip_ratio is.
+    # verl clips at these two, for any clip_ratio.
     for side in ("low", "high"):
         assert settings[f"actor_rollout_ref.actor.clip_ratio_{side}"] == str(recipe.clip)
     # verl[vllm] comes without flash-attn, which verl asks for by default.

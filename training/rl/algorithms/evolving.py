@@ -1,9 +1,9 @@
 """Evolving Rollouts: groups with one outcome teach the experience bank, but not the policy.
 
-One step, in this order (appendix B.2): rollouts that read the published bank; rewards; lessons from all
-groups, consolidated, and those that never helped forgotten; the policy's update on the groups whose rewards
-differ; the bank's new edition is published. `loop` keeps this order; `episode.Learner` is the bank's
-interface."""
+A step has this order (appendix B.2), which `loop` keeps. Rollouts read the published bank and get rewards.
+The bank takes lessons from all groups, consolidates them, and forgets those that never helped. The policy is
+updated on the groups whose rewards differ. Then the bank publishes its new edition. `episode.Learner` is the
+bank's interface."""
 
 from __future__ import annotations
 

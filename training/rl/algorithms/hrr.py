@@ -16,9 +16,9 @@ def make_targets(trajectories: Sequence[Trajectory], w: float = 0.2) -> list[Tar
     Weights are 1 / (N |o_i|), where |o_i| counts the tokens of all turns of the rollout (equation 5): a turn
     does not count as a row, although it is a segment.
 
-    The mean is over the turns that have a quality. A turn without a summary has none and keeps A_GRPO_i, so
-    the shaping terms of a rollout sum to 0 over its turns. A group whose rewards are all equal still has the
-    shaping, and so a gradient.
+    The mean is over the turns that have a quality. A turn without a summary has no quality and keeps
+    A_GRPO_i, so the shaping terms of a rollout sum to 0 over its turns. A group whose rewards are all equal
+    still has the shaping, and so a gradient.
     """
     targets: list[Target] = []
     for group in group_by_task(trajectories).values():

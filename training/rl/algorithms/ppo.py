@@ -12,7 +12,7 @@ from training.rl.targets import Target, count_written, spread_over_written, stan
 from training.rl.trajectory import Trajectory
 
 Rows = Sequence[Sequence[float]]
-"""For each trajectory, one number per token that the policy wrote, over all segments in order."""
+"""Numbers of each trajectory: one for each token that the policy wrote, over all segments in order."""
 
 
 def make_targets(

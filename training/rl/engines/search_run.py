@@ -36,7 +36,7 @@ the agent's prompt. The cold start teaches the form, and short prompts are faste
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Settings of the archive, and limits of what the agent reads."""
+    """Settings of the archive, and limits of the texts that the agent reads."""
 
     records: int = 200
     k: int = 3

@@ -38,8 +38,8 @@ def collect_demonstrations(
 
 
 def keep_good(trajectories: Sequence[Trajectory], threshold: float = 1.0) -> list[Trajectory]:
-    """Keep those with an answer and a reward of at least the threshold (ZipRL, appendix A: correct and
-    well-formed)."""
+    """Keep the trajectories with an answer and a reward of at least the threshold (ZipRL, appendix A: correct
+    and well-formed)."""
     return [t for t in trajectories if t.outcome == "answered" and t.reward >= threshold]
 
 

@@ -24,7 +24,8 @@ from training.rl.targets import Target
 from training.rl.trajectory import Trajectory
 
 RollOut = Callable[[Any, Sequence[str], int], Sequence[Trajectory]]
-"""Maps the model, the keys of tasks and the number of updates so far to a trajectory for each key."""
+"""A function that makes a trajectory for each key of a task, from the model, the keys and the number of
+updates so far."""
 MakeTargets = Callable[[Sequence[Trajectory]], Sequence[Target]]
 
 

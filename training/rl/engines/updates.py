@@ -38,11 +38,11 @@ class Updates:
     count: int = 60
     tasks: int = 2
     group: int = 4
-    """Rollouts of each task."""
+    """Number of rollouts of each task."""
     learning_rate: float = 1e-4
     evaluation_tasks: int = 48
     evaluation_temperature: float = 1.0
-    """0 takes the most probable tokens."""
+    """Temperature of the evaluation. 0 takes the most probable tokens."""
     micro_batch: int = 8
     """Number of rollouts in a backward pass."""
     save_every: int = 20
@@ -50,14 +50,15 @@ class Updates:
 
 @dataclass(frozen=True, slots=True)
 class Practice:
-    """Tasks that a policy practises on, and what is recorded about it."""
+    """Tasks that a policy practises on, and the functions that record its figures."""
 
     make_task: Callable[[str], Task]
     """The task of a key. Training keys are "0", "1" and so on, evaluation keys "evaluation 0" and so on."""
     max_reply: int
     """Maximum number of tokens of a reply."""
     describe: Callable[[Sequence[Trajectory]], dict[str, Any]]
-    """Returns what the history records about rollouts besides reward, outcomes and cost."""
+    """A function that returns the figures that the history records about rollouts, besides reward, outcomes
+    and cost."""
     stop_texts: Sequence[str] = ()
     """Texts that end a reply, besides the end of the message."""
 

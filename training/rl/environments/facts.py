@@ -43,7 +43,7 @@ class Facts:
     """
 
     summarise: bool = False
-    """Whether the policy reads a summary instead of the passages."""
+    """True if the policy reads a summary instead of the passages."""
     window: int = LONGEST
     """Maximum number of tokens of a context with its reply."""
     stray: float = 0.2

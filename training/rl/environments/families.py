@@ -152,7 +152,7 @@ class FamilyTask:
     shape: int
     tool: int
     lessons: str
-    """Recalled lessons, as the policy reads them."""
+    """The recalled lessons, as the policy reads them."""
     keys: tuple[str, ...]
     """Ids of the recalled lessons."""
 

@@ -29,7 +29,7 @@ VALUES = ("stone", "river", "cloud", "glass")
 NOTHING = "-"
 """Placeholder for a key without a fact."""
 SCALE = 20
-"""The bounds of a level are divided by it, because summaries are shorter here than in the paper."""
+"""Divisor of the bounds of a level, because summaries are shorter here than in the paper."""
 SHORT_LEVELS = {
     level.name: replace(
         level,
@@ -40,7 +40,7 @@ SHORT_LEVELS = {
     for level in LEVELS
 }
 FACTS = tuple(f"{key}:{value}" for key in KEYS for value in VALUES)
-"""A fact is one word for the policy and two for the quality."""
+"""All facts. A fact is one word for the policy and two for the quality."""
 WORDS = Words(["find", "known", "page", "more", "last", "answer", NOTHING, *SHORT_LEVELS, *KEYS, *FACTS])
 
 Line = tuple[str, ...]
@@ -69,7 +69,7 @@ class Gather:
     without: str = ""
     """Part of the quality that counts as 0: "ratio", "level", "info" or "sem"; all count by default."""
     history: bool = False
-    """Whether there are no summaries: the policy reads all pages and answers in its only turn."""
+    """True to leave out summaries: the policy reads all pages and answers in its only turn."""
 
     vocabulary: ClassVar = WORDS.words
     stop: ClassVar = WORDS.stop
@@ -161,7 +161,7 @@ class GatherEpisode:
 
     @property
     def is_last(self) -> bool:
-        """Whether this is the last page, so that the policy should answer."""
+        """True if this is the last page, so that the policy should answer."""
         return self._read == len(self.task.pages) - 1
 
     def context(self) -> Sequence[int]:

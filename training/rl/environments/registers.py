@@ -21,7 +21,7 @@ from training.rl.environments.words import STOP, Words
 from training.rl.trajectory import Outcome
 
 BASE = 5
-"""Cells and totals are numbers below it; a guess is correct with probability 1 / BASE."""
+"""Cells and totals are numbers below this base. A guess is correct with probability 1 / BASE."""
 ACTIONS = ("next", "look", "answer")
 WORDS = Words(
     [
@@ -125,7 +125,7 @@ class RegisterEpisode:
 
     @property
     def finished(self) -> bool:
-        """Whether the last cell was read."""
+        """True if the last cell was read."""
         return self._read == len(self._task.cells)
 
     def context(self) -> Sequence[int]:
@@ -133,7 +133,7 @@ class RegisterEpisode:
         return self._context
 
     def step(self, reply: Sequence[int]) -> float | None:
-        """The quality of a summary is 1 for the right total, else 0."""
+        """Return the quality of a summary: 1 for the right total, else 0."""
         self.dropped_turn = False
         self._turns += 1
         quality = None

@@ -42,9 +42,10 @@ from training.rl.language.chat import Chat
 from training.rl.language.episodes import AgentEpisode, AgentTask
 
 NOTE = 300
-"""Characters of a passage in the expert's notes."""
+"""Number of characters of a passage in the expert's notes."""
 _Row = tuple[str, str, Sequence[str], list[tuple[str | None, str, bool | None]]]
-"""Id, question, answers, and of each document title, text and whether it is needed (None if unknown)."""
+"""Id, question and answers. Then for each document its title, its text, and whether it is needed (None if
+unknown)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Question:
     id: str
     text: str
     answers: tuple[str, ...]
-    """Each of them is correct."""
+    """The correct answers. Any one of them is enough."""
     documents: tuple[str, ...]
     """Ids of the documents with the answer, in the order in which they lead to it."""
 
@@ -67,7 +68,8 @@ def match_exactly(question: Question, answer: str) -> float:
 class SearchEnvironment:
     """The environment (`episode.Environment`).
 
-    Raises ValueError if there is no question, or without a retriever a question names a missing document.
+    Raises ValueError without questions. It also does if a question names a missing document, unless there is
+    a retriever.
     """
 
     questions: Sequence[Question]
@@ -75,11 +77,12 @@ class SearchEnvironment:
     chat: Chat
     strategy: StrategyName = "recon"
     read: Reading | None = read_passages
-    """Makes the text that the agent reads after a search; None for ZipRL's tools `search` and `open_page`."""
+    """The function that makes the text that the agent reads after a search; None for ZipRL's tools `search`
+    and `open_page`."""
     k: int = 5
     """Number of documents that a search finds."""
     max_turns: int | None = None
-    """None for the strategy's number."""
+    """Largest number of turns; None for the strategy's number."""
     max_reply: int = 500
     positions: int = 4096
     """Maximum number of tokens of a context with its reply."""
@@ -87,11 +90,11 @@ class SearchEnvironment:
     """Probability that a flawed demonstration searches for a single word of the question, and that it gives
     the answer of another question."""
     compressor: Compressor = field(default_factory=Compressor)
-    """Counts tokens, and shortens results that are too long."""
+    """The compressor that counts tokens, and shortens results that are too long."""
     experience: Callable[[], ExperienceBank] | None = None
-    """Returns the lessons that the agent of a new task may recall."""
+    """A function that returns the lessons that the agent of a new task may recall."""
     retriever: Retriever | None = None
-    """Searched instead of the documents."""
+    """The index that the agent searches instead of the documents."""
     score: Callable[[Question, str], float] = match_exactly
     """Reward of an answer, from 0 to 1."""
     reset_tokens: int = 8000
@@ -99,7 +102,7 @@ class SearchEnvironment:
     resets: int = 7
     """SUPO's S: maximum number of summaries."""
     result_tokens: int = 2000
-    """A longer tool result is compressed."""
+    """Largest number of tokens of a tool result. A longer one is compressed."""
 
     def __post_init__(self) -> None:
         wanted = {docid for question in self.questions for docid in question.documents}

@@ -59,7 +59,7 @@ class TurnsEnvironment:
 @dataclass(frozen=True, slots=True)
 class TurnsTask(AgentTask):
     answers: tuple[str, ...]
-    """Each of them is correct."""
+    """The correct answers. Any one of them is enough."""
 
     def start(self) -> TurnsEpisode:
         return TurnsEpisode(self)

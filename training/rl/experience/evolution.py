@@ -26,22 +26,22 @@ logger = logging.getLogger(__name__)
 PARALLEL = 16
 """Number of groups whose lessons are extracted at once."""
 RUN = "rollouts"
-"""Run that lessons of the policy's own rollouts come from."""
+"""Name of the run of lessons from the policy's own rollouts."""
 
 
 class Evolution:
     """The bank of a run, as a learner besides the policy (`episode.Learner`).
 
-    `learn` takes lessons from all groups, whatever their rewards, and consolidates them as equation 9 is
+    `learn` takes lessons from all groups, with any rewards, and consolidates them as equation 9 is
     printed: a new lesson replaces the most similar one above the threshold, whether or not it comes from a
-    success. Then it forgets lessons of which every use failed. `publish` makes the bank an edition.
+    success. Then it forgets lessons that failed in every use. `publish` makes the bank an edition.
 
     FOLDER/bank.db        the bank
     FOLDER/steps.jsonl    the figures of each step
     FOLDER/editions/      see `editions`
 
     Args:
-        folder: the run's; a run that was stopped goes on with its bank. start: bank of the cold start.
+        folder: that of the run; a run that was stopped goes on with its bank. start: bank of the cold start.
         extractor: frozen model, not the policy. read: returns the messages of a rollout. embedder: that of
         the bank; None for its default.
 

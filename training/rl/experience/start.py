@@ -26,7 +26,7 @@ from training.chats import open_chat
 from training.run import show_progress
 
 RUN = "start"
-"""Run that the lessons come from."""
+"""Name of the run that the lessons come from."""
 
 
 def make_bank(

@@ -23,7 +23,7 @@ class AgentTask:
     """An agent in strict mode."""
     chat: Chat
     score: Callable[[EpisodeState], float]
-    """Returns the reward of an episode with an answer; others earn nothing."""
+    """A function that returns the reward of an episode with an answer. Other episodes get no reward."""
     positions: int
     """Maximum number of tokens of a context with its reply; a context without room for a reply is
     overlong."""

@@ -20,16 +20,16 @@ _OPENER = build_opener(ProxyHandler({}))
 
 
 class VllmPolicy:
-    """Samples from `model` on a server that was started with `vllm serve` (`rollout.Policy`).
+    """A policy (`rollout.Policy`) that samples from `model` on a server started with `vllm serve`.
 
-    Prompts go as token ids, and token ids come back (`return_token_ids`): nothing is encoded twice. A context
-    that the server does not answer is left out of what `generate` gives.
+    Prompts go as token ids, and token ids come back (`return_token_ids`): nothing is encoded twice.
+    `generate` leaves out a context that the server does not answer.
 
     Args:
         url: such as "http://127.0.0.1:8000".
         model: its name on the server; `load_adapter` changes it.
         max_reply: tokens of the longest reply.
-        stop_texts: what ends a reply beside the end of the message; the text stays in the reply.
+        stop_texts: texts that end a reply, besides the end of the message. The text stays in the reply.
         temperature: above 0.
         parallel: requests at once; the server makes its own batches.
         timeout_s: seconds for one reply.
@@ -95,7 +95,7 @@ class VllmPolicy:
 
 
 def _read(answer: Any, context: Sequence[int]) -> Generation:
-    """Raises ValueError for an answer whose parts do not fit together."""
+    """Raise ValueError for an answer whose parts do not fit together."""
     choice = answer["choices"][0]
     tokens = [int(token) for token in choice["token_ids"]]
     logprobs = [float(chance) for chance in choice["logprobs"]["token_logprobs"]]

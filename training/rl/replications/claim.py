@@ -73,12 +73,12 @@ class Claim:
     arms: Sequence[str]
     seeds: int
     predictions: Sequence[Prediction]
-    """The first decides the verdict; the others are reported."""
+    """The predictions. The first decides the verdict, and the others are reported."""
     initial: str
     """Metric of the policy's success before reinforcement learning."""
     run: Callable[[str, int, Path], Metrics]
     remarks: str = ""
-    """Changes that were tried, and why; empty if there were none."""
+    """Changes that were tried, and why; empty without changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,8 @@ class Comparison:
     """The predicted difference, as it was measured."""
 
     difference: Estimate
-    """With its 95 % interval, from a bootstrap over seeds that keeps the two arms of a seed together."""
+    """The difference with its 95 % interval, from a bootstrap over seeds that keeps the two arms of a seed
+    together."""
     p: float
     """Probability of a difference at least as large in size if the arms of each seed were exchanged at random
     (sign-flip test, exact for up to 14 seeds). The percentile bootstrap over few seeds is too narrow."""
@@ -104,7 +105,7 @@ class Comparison:
 
 
 def compare(prediction: Prediction, rows: Sequence[Row]) -> Comparison | None:
-    """Return what the rows say about a prediction.
+    """Return the comparison of the arms of a prediction, from the rows.
 
     Returns None if fewer than two seeds ran both arms, or if a run has no value for the metric.
     """
@@ -129,9 +130,9 @@ def compare(prediction: Prediction, rows: Sequence[Row]) -> Comparison | None:
 def judge(prediction: Prediction, rows: Sequence[Row]) -> Verdict:
     """Return the verdict on a prediction.
 
-    "replicated": the interval lies above zero, p is below 0.05, and the difference reaches the margin;
-    "built in": so it does, and between the arms of a control, too; "reversed": the interval lies below
-    zero, and p is below 0.05; "too few seeds" in place of all these below ten seeds; otherwise "null".
+    "too few seeds": there are fewer than ten seeds. "replicated": the interval is above zero, p is below
+    0.05, and the difference reaches the margin. "built in": the same holds, and also between the arms of a
+    control. "reversed": the interval is below zero, and p is below 0.05. "null": everything else.
     """
     found = compare(prediction, rows)
     if found is None:
@@ -155,7 +156,8 @@ def _measure(prediction: Prediction, pairs: Floats) -> Floats:
 
 
 def _read_values(prediction: Prediction, arm: str, rows: Sequence[Row]) -> dict[int, float]:
-    """Return the value of each seed; NaN if a run has none and the prediction says of no value instead."""
+    """Return the value of each seed. For a run without a value, it is the prediction's `missing`, or NaN if
+    that is None."""
     missing = float("nan") if prediction.missing is None else prediction.missing
     own = {row.seed: row.metrics.get(prediction.metric) for row in rows if row.arm == arm}
     return {seed: missing if value is None else value for seed, value in own.items()}

@@ -102,8 +102,8 @@ def measure_retention(scored: Sequence[Scored], threshold: float) -> float:
 
 
 def measure_accuracy(scored: Sequence[Scored]) -> float:
-    """Return Acc of the most likely actions: the share of questions that the reader answers from what scores
-    above one half."""
+    """Return Acc of the most likely actions: the share of questions that the reader answers from the
+    sentences with a score above one half."""
     pairs = [(s.observation, (s.scores > 0.5).float()) for s in scored]
     feedback = get_feedback(TwoHopReader(), pairs, alpha=0.95)
     return sum(f is not None and f.correct for f in feedback) / len(pairs)

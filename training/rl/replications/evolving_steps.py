@@ -61,10 +61,10 @@ class RecordedFamilies(Families):
 def describe_step(
     before: Sequence[Experience], after: Sequence[Experience], first: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return the figures of one step: `churn`, new lessons relative to the size before; `from_rollouts`, the
-    share of lessons that the first bank did not have; `spread`, the mean distance of new lessons from their
-    centre, None below two of them. A lesson's vector is that of its content: title and description name only
-    the colour here."""
+    """Return the figures of one step. `churn` is the number of new lessons, relative to the size before.
+    `from_rollouts` is the share of lessons that the first bank did not have. `spread` is the mean distance of
+    new lessons from their centre, None for fewer than two. A lesson's vector is that of its content, because
+    title and description name only the colour here."""
     known = {lesson.id for lesson in before}
     new = [lesson.content for lesson in after if lesson.id not in known]
     spread = None

@@ -38,11 +38,11 @@ SUMMARIES = Claim(
     name="recon-summaries",
     paper="A policy that reads a summarizer's text in place of the passages is right more often and needs"
     " fewer turns, with a context 35 % shorter (RECON, tables 1 and 3).",
-    setup="One to three hops over a base of facts; a search finds five passages, one of which is about its"
+    setup="One to three hops over a base of facts. A search finds five passages, and one of them is about its"
     " entity. Each arm has a cold start of its own, on flawed demonstrations, and then 40 updates of PPO. The"
     f" narrow window ({NARROW} tokens) has room for two searches among raw passages, the wide one ({LONGEST})"
     " for everything. The summarizer is perfect, so this measures the most that one can be worth. The expert"
-    " is scripted and flawless: what it gains from summaries is room in the window alone.",
+    " is scripted and flawless, so it can gain only room in the window from summaries.",
     arms=(*_ARMS, *(f"expert, {arm}" for arm in _ARMS)),
     seeds=10,
     predictions=tuple(

@@ -30,7 +30,7 @@ from training.selector_model.groups import Group, GroupDocument
 Hops = Literal[1, 2]
 SOURCE = "two_hop"
 PEOPLE = 3
-"""Persons of a question; it asks about the first. There is one more town, in which none of them was born."""
+"""Number of persons of a question, which asks about the first. One more town is nobody's birthplace."""
 CHANCE = 0.12
 GOODS = ("salt", "wool", "wine", "fish", "glass", "paper")
 

@@ -78,9 +78,9 @@ HRR = Claim(
     name="ziprl-hrr",
     paper="HRR ends with a higher reward than GRPO and with less deviation between runs (0.010 to 0.012"
     " against 0.035 to 0.064; ZipRL, table 12), and w = 0.2 is the best weight (figure 4).",
-    setup="Six pages of facts, of which only the summaries last; `tersely_agents.quality` with its levels"
-    " divided by 20. The cold start forgets facts. The control permutes the qualities of a rollout among its"
-    " turns.",
+    setup="Six pages of facts. A turn sees the previous summary and a new page. The quality is that of"
+    " `tersely_agents.quality` with its levels divided by 20. The cold start forgets facts. The control"
+    " permutes the qualities of a rollout among its turns.",
     arms=("HRR, w = 0.2", "HRR, w = 0.8", "GRPO, w = 0", "shuffled Q"),
     seeds=10,
     predictions=(

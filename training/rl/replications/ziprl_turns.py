@@ -26,7 +26,8 @@ from training.run import Run
 TURNS = (2, 4, 8, 16, 32, 64)
 TEST_TASKS = 240
 CLEAN, FILL = 6, 0.3
-"""Pages in training, and the probability that one has a fact about a key that is not asked for."""
+"""Number of pages in training, and the probability that a page has a fact about a key that is not asked
+for."""
 _TRAINED = Settings(
     environment={"name": "gather", "pages": CLEAN, "fill": FILL, "drop": 0.05, "hoard": 0.05},
     policy=TinyConfig(layers=2, width=64),
@@ -35,10 +36,10 @@ _TRAINED = Settings(
     updates=Updates(count=40, evaluate_every=40),
 )
 LEVELS = {"clean": 0, "25 %": 2, "50 %": 6, "75 %": 18}
-"""Pages of noise beside the six clean ones."""
+"""Numbers of pages of noise, besides the six clean pages."""
 _HISTORY = {"history": True, "drop": 0.15, "hoard": 0.1}
-"""A full history has one turn, in which the demonstrations forget about as much as in six. So its cold start
-has six times as many tasks."""
+"""Settings of a full history. It has one turn, in which the demonstrations forget about as much as in six, so
+its cold start has six times as many tasks."""
 
 
 def make_noise(task: GatherTask, draw: random.Random) -> Line:
@@ -72,8 +73,8 @@ def _draw_other(place: int, fact: str, draw: random.Random) -> str:
 
 
 def make_long_tasks(settings: Gather, turns: int, seed: int) -> list[GatherTask]:
-    """Make tasks whose facts are on the first 2, 4, and so on to 64 pages, equally often, of which the first
-    `turns` are read; the same for any number of turns."""
+    """Make tasks with facts on the first 2, 4, and so on up to 64 pages, each equally often. The policy reads
+    the first `turns` pages. The tasks are the same for any number of turns."""
     draw = random.Random(f"long {seed}")
     tasks: list[GatherTask] = []
     for index in range(TEST_TASKS):

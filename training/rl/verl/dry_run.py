@@ -36,7 +36,7 @@ from training.rl.targets import Target
 from training.rl.trajectory import Trajectory
 
 REPLY, POSITIONS = 600, 16_000
-"""Limits in tokens; a tokenizer of letters needs more of them."""
+"""Limits in tokens. They are high, because the tokenizer has a token for each byte."""
 RESET = 280
 """SUPO's L, small enough for a reset at the second search."""
 _RECORD = re.compile(r"The [^.\n]+ is [^.\n]+\.")

@@ -21,7 +21,7 @@ from training.settings import read_settings
 VERSIONS = ("min_global_steps", "max_global_steps")
 """Names of the oldest and the newest policy that wrote a rollout, by its step: verl's metrics need both."""
 Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
-"""Maps a context to the policy's reply; None if its server fails."""
+"""A function that returns the policy's reply to a context, or None if its server fails."""
 
 
 @register("tersely")
