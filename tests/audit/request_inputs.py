@@ -30,13 +30,15 @@ class Known:
     """Blocks of structure, which are cut only if they alone exceed the limit."""
     records: list[Range] = field(default_factory=list[Range])
     """Records in blocks, which are never joined with another record, and marked if they are cut."""
+    clauses: list[Range] = field(default_factory=list[Range])
+    """Clauses of a long sentence, which are marked like records if they are cut."""
     entries: list[Range] = field(default_factory=list[Range])
     """Records of several lines of prose, which are never joined with another."""
 
 
 @dataclass
 class Request:
-    query: str
+    query: str | None
     documents: list[Document]
     known: list[Known]
     options: dict[str, Any]
@@ -59,7 +61,9 @@ def make_request(seed: int) -> Request:
         known.append(known[0])
     place, number = r.choice(PLACES), r.randrange(10_000)
     query = r.choice([inputs.query(r), f"When was {place} {number} built?", f"Which {place} was sold?"])
-    return Request(query, documents, known, make_options(r))
+    options = make_options(r)
+    asks = r.random() < 0.8 or not options.keys() & {"budget", "rate"}
+    return Request(query if asks else None, documents, known, options)
 
 
 def make_options(r: random.Random) -> dict[str, Any]:
@@ -78,6 +82,8 @@ def make_options(r: random.Random) -> dict[str, Any]:
         options["min_tokens"] = r.choice([1, 20, 500])
     if r.random() < 0.1:
         options["timeout"] = r.choice([1e-6, 0.002, 0.02, 60.0])
+    if r.random() < 0.2:
+        options["marks"] = "all"
     return options
 
 
@@ -162,6 +168,11 @@ def _add_list(r: random.Random, text: str, known: Known) -> str:
     return _add_lines(text, lines, known.records, "\n")
 
 
+def _add_clauses(r: random.Random, text: str, known: Known) -> str:
+    lines = [f"{record['name']} built {record['built']}" for record in _records(r)]
+    return _add_lines(text, lines, known.clauses, ", ")
+
+
 def _add_entries(r: random.Random, text: str, known: Known) -> str:
     lines = [f"Name: {x['name']}\nUse: {x['use']}\nBuilt: {x['built']}" for x in _records(r)]
     return _add_lines(text, lines, known.entries, "\n")
@@ -169,7 +180,7 @@ def _add_entries(r: random.Random, text: str, known: Known) -> str:
 
 _PARTS: list[Callable[[random.Random, str, Known], str]] = [
     _add_prose, _add_prose, _add_prose, _add_json, _add_json_lines, _add_table, _add_code, _add_log,
-    _add_list, _add_entries,
+    _add_list, _add_clauses, _add_entries,
 ]  # fmt: skip
 
 _LONG = 30_000
