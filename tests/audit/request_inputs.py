@@ -30,8 +30,6 @@ class Known:
     """Blocks of structure, which are cut only if they alone exceed the limit."""
     records: list[Range] = field(default_factory=list[Range])
     """Records in blocks, which are never joined with another record, and marked if they are cut."""
-    clauses: list[Range] = field(default_factory=list[Range])
-    """Clauses of a long sentence, which are marked like records if they are cut."""
     entries: list[Range] = field(default_factory=list[Range])
     """Records of several lines of prose, which are never joined with another."""
 
@@ -168,11 +166,6 @@ def _add_list(r: random.Random, text: str, known: Known) -> str:
     return _add_lines(text, lines, known.records, "\n")
 
 
-def _add_clauses(r: random.Random, text: str, known: Known) -> str:
-    lines = [f"{record['name']} built {record['built']}" for record in _records(r)]
-    return _add_lines(text, lines, known.clauses, ", ")
-
-
 def _add_entries(r: random.Random, text: str, known: Known) -> str:
     lines = [f"Name: {x['name']}\nUse: {x['use']}\nBuilt: {x['built']}" for x in _records(r)]
     return _add_lines(text, lines, known.entries, "\n")
@@ -180,7 +173,7 @@ def _add_entries(r: random.Random, text: str, known: Known) -> str:
 
 _PARTS: list[Callable[[random.Random, str, Known], str]] = [
     _add_prose, _add_prose, _add_prose, _add_json, _add_json_lines, _add_table, _add_code, _add_log,
-    _add_list, _add_clauses, _add_entries,
+    _add_list, _add_entries,
 ]  # fmt: skip
 
 _LONG = 30_000

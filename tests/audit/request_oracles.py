@@ -200,20 +200,19 @@ def check_records(result: Json, doc: Document, number: int, known: Known) -> Non
         records = [one for one in known.records if mark["start"] <= one[0] and one[1] <= mark["end"]]
         if shown and records and not _holds_more(doc, mark, records, known):
             assert int(shown[1].replace(",", "")) == len(records), "a mark miscounts the records"
-    parts = [*known.records, *known.clauses]
     for left, right in pairwise(entries):
         marked = any(left["text_end"] <= m["text_start"] < right["text_start"] for m in marks)
         if not marked:
-            assert not _is_inside(left["end"], parts), "a record ends in the middle, without a mark"
-            assert not _is_inside(right["start"], parts), "half a record begins without a mark"
+            assert not _is_inside(left["end"], known.records), "a record ends in the middle, without a mark"
+            assert not _is_inside(right["start"], known.records), "half a record begins without a mark"
             ends = any(start < left["end"] <= end for start, end in known.entries)
             begins = any(start <= right["start"] < end for start, end in known.entries)
             assert not (ends and begins), "two lines that were apart are joined without a mark"
     if entries:
         first, last = entries[0], entries[-1]
-        if _is_inside(first["start"], parts):
+        if _is_inside(first["start"], known.records):
             assert any(m["text_end"] <= first["text_start"] for m in marks), "no mark before half a record"
-        if _is_inside(last["end"], parts):
+        if _is_inside(last["end"], known.records):
             assert any(m["text_start"] >= last["text_end"] for m in marks), "no mark after half a record"
 
 

@@ -19,6 +19,21 @@ from tests.sdk.fakes import FakeScorer
 QUESTION = "When was lighthouse 17 built?"
 
 
+@given(count=st.integers(40, 60), budget=st.integers(20, 400))
+def test_a_mark_is_wherever_a_long_sentence_was_cut(count: int, budget: int) -> None:
+    text = ", ".join(f"lighthouse {n} was built in {1700 + 3 * n}" for n in range(count)) + "."
+    result = Compressor(FakeScorer()).compress(QUESTION, [Document(text, "Coast"), "Bread."], budget=budget)
+    pieces = [citation for citation in result.citations().entries if citation.doc == 0]
+    assert pieces
+    marked = {(mark.text_start, mark.text_end) for mark in result.marks}
+    for left, right in pairwise(pieces):
+        assert any(left.text_end <= start and end <= right.text_start for start, end in marked), result.text
+    if pieces and pieces[0].start:
+        assert any(end <= pieces[0].text_start for _, end in marked)
+    if pieces and pieces[-1].end < len(text):
+        assert any(start >= pieces[-1].text_end for start, _ in marked)
+
+
 def test_a_mark_names_what_was_left_out_there() -> None:
     records = [{"id": n, "name": f"lighthouse {n}", "built": 1700 + 3 * n} for n in range(40)]
     document = Document(json.dumps(records))
