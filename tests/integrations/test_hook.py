@@ -36,11 +36,6 @@ HEAD = re.compile(r"\[(?:shortened from )?\d+ tokens[^\]]*; id of the original: 
 RANDOM_INPUTS = 4_000
 
 
-@pytest.fixture
-def shortener(originals: Originals) -> TextShortener:
-    return TextShortener(originals)
-
-
 def ask(shortener: TextShortener, payload: Any) -> Json:
     return json.loads(make_reply(json.dumps(payload).encode(), shortener))
 
