@@ -158,7 +158,7 @@ def test_e5_encoder_reads_prefixes(tmp_path: Path) -> None:
 
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "query", "passage", ":", "ada", "key"]
     numbers = {word: number for number, word in enumerate(vocabulary)}
-    transformers.BertTokenizerFast(vocab=numbers).save_pretrained(tmp_path)
+    transformers.BertTokenizer(vocab=numbers).save_pretrained(tmp_path)
     config = transformers.BertConfig(
         vocab_size=10, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
     )

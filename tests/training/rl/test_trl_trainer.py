@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-import trl
 from peft import LoraConfig, get_peft_model
+from trl.trainer.grpo_config import GRPOConfig
 
 from training.rl.algorithms import grpo, hrr, supo
 from training.rl.engines.random_model import make_model, make_tokenizer
@@ -78,7 +78,7 @@ def make_trainer(
         roll_out=roll_out,
         make_targets=make_targets,
         keys=["one", "two"],
-        args=trl.GRPOConfig(**arguments),
+        args=GRPOConfig(**arguments),
         processing_class=TOKENIZER,
     )
 
