@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx2
 import uvicorn
 from starlette.types import Receive, Send
 
@@ -92,3 +93,11 @@ def serve_command(*arguments: str, env: dict[str, str] | None = None) -> Iterato
     finally:
         if server.process.poll() is None:
             server.stop()
+
+
+def wait_until_admitted(url: str, count: int, **options: Any) -> None:
+    """Wait until the server works on `count` requests, or keeps them waiting."""
+    deadline = time.monotonic() + 60
+    while f"tersely_admitted_requests {count}.0" not in httpx2.get(f"{url}/metrics", **options).text:
+        assert time.monotonic() < deadline, f"the server has never had {count} requests"
+        time.sleep(0.05)

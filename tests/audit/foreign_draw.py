@@ -8,120 +8,12 @@ from dataclasses import dataclass
 
 from tests.audit.foreign_readers import Reader
 
-SYLLABLES = [
-    "ba",
-    "do",
-    "fi",
-    "ga",
-    "ho",
-    "ka",
-    "lu",
-    "mi",
-    "no",
-    "pe",
-    "ra",
-    "si",
-    "ta",
-    "vo",
-    "we",
-    "zu",
-    "be",
-    "da",
-    "fo",
-    "gu",
-]
-NOUNS = [
-    "ledger",
-    "harbour",
-    "engine",
-    "filter",
-    "cache",
-    "queue",
-    "parcel",
-    "invoice",
-    "sensor",
-    "garden",
-    "bridge",
-    "ticket",
-    "widget",
-    "shard",
-    "buffer",
-    "mirror",
-    "compass",
-    "lantern",
-    "ferry",
-    "orchard",
-    "quarry",
-    "signal",
-    "turbine",
-    "archive",
-    "beacon",
-]
-VERBS = [
-    "reads",
-    "writes",
-    "checks",
-    "moves",
-    "closes",
-    "opens",
-    "counts",
-    "copies",
-    "sends",
-    "loads",
-    "stores",
-    "removes",
-]
-ADJECTIVES = [
-    "old",
-    "small",
-    "quiet",
-    "broken",
-    "remote",
-    "second",
-    "empty",
-    "shared",
-    "fast",
-    "local",
-    "stale",
-    "open",
-]
-PEOPLE = [
-    "Ada",
-    "Bruno",
-    "Chen",
-    "Dora",
-    "Emil",
-    "Fatima",
-    "Goran",
-    "Hana",
-    "Ivo",
-    "Jana",
-    "Kofi",
-    "Lena",
-    "Milan",
-    "Nadia",
-    "Oskar",
-    "Petra",
-    "Quinn",
-    "Rosa",
-]
-SURNAMES = [
-    "Abel",
-    "Brandt",
-    "Castro",
-    "Dietz",
-    "Eriksen",
-    "Fiala",
-    "Grant",
-    "Horvat",
-    "Ito",
-    "Jensen",
-    "Kovacs",
-    "Lind",
-    "Moreau",
-    "Novak",
-    "Okafor",
-]
+SYLLABLES = ["ba", "do", "fi", "ga", "ho", "ka", "lu", "mi", "no", "pe", "ra", "si", "ta", "vo", "we", "zu"]
+NOUNS = ["ledger", "harbour", "engine", "filter", "cache", "queue", "parcel", "invoice", "sensor", "garden"]
+VERBS = ["reads", "writes", "checks", "moves", "closes", "opens", "counts", "copies", "sends", "loads"]
+ADJECTIVES = ["old", "small", "quiet", "broken", "remote", "second", "empty", "shared", "fast", "local"]
+PEOPLE = ["Ada", "Bruno", "Chen", "Dora", "Emil", "Fatima", "Goran", "Hana", "Ivo", "Jana", "Kofi", "Lena"]
+SURNAMES = ["Abel", "Brandt", "Castro", "Dietz", "Eriksen", "Fiala", "Grant", "Horvat", "Ito", "Jensen"]
 
 
 class Draw(random.Random):

@@ -36,7 +36,7 @@ class Known:
 
 @dataclass
 class Request:
-    query: str
+    query: str | None
     documents: list[Document]
     known: list[Known]
     options: dict[str, Any]
@@ -59,7 +59,9 @@ def make_request(seed: int) -> Request:
         known.append(known[0])
     place, number = r.choice(PLACES), r.randrange(10_000)
     query = r.choice([inputs.query(r), f"When was {place} {number} built?", f"Which {place} was sold?"])
-    return Request(query, documents, known, make_options(r))
+    options = make_options(r)
+    asks = r.random() < 0.8 or not options.keys() & {"budget", "rate"}
+    return Request(query if asks else None, documents, known, options)
 
 
 def make_options(r: random.Random) -> dict[str, Any]:
@@ -78,6 +80,8 @@ def make_options(r: random.Random) -> dict[str, Any]:
         options["min_tokens"] = r.choice([1, 20, 500])
     if r.random() < 0.1:
         options["timeout"] = r.choice([1e-6, 0.002, 0.02, 60.0])
+    if r.random() < 0.2:
+        options["marks"] = "all"
     return options
 
 

@@ -26,7 +26,7 @@ MARK = re.compile(
     r"""\[…\]|…|(?:> )?(?:\| |# |// )?"?\[… [\d,]+ more\]"""
     r"""(?: \([\d,]+(?: like the one above)?\))*(?:": ?"…)?"?,?(?: \|)?"""
 )
-KEPT = {"score", "truncated", "unchanged", "bypassed", "failed_open"}
+KEPT = {"score", "coverage", "truncated", "unchanged", "bypassed", "failed_open"}
 DROPPED = {"threshold", "budget", "truncated", "max_docs", "level", "duplicate", "unread", "echo", "markup"}
 LARGEST_WHOLE = 1200
 """Longer structure, in characters, may be opened though it fits."""
@@ -47,7 +47,7 @@ def check(result: Json, request: Request, count: Count | None) -> None:
     for number, known in enumerate(request.known):
         check_sentences(kept[number], known)
         check_blocks(result, request, number, kept[number], count)
-        check_records(result, number, known)
+        check_records(result, docs[number], number, known)
     assert text == text.strip("\n") or not text
 
 
@@ -188,10 +188,18 @@ def check_blocks(result: Json, request: Request, number: int, kept: Bools, count
         assert alone + _count(count, title) > limit, "a block was cut that fits"
 
 
-def check_records(result: Json, number: int, known: Known) -> None:
-    """Check that a cut record is marked, so that no text between two marks holds halves of two records."""
+def check_records(result: Json, doc: Document, number: int, known: Known) -> None:
+    """Check that a cut record is marked, so that no text between two marks holds halves of two records.
+
+    A mark that replaces whole records and nothing else counts them.
+    """
     entries = [e for e in result["citations"] if e["doc"] == number]
     marks = [m for m in result["marks"] if m["doc"] == number]
+    for mark in marks:
+        shown = re.search(r"([\d,]+) more", result["text"][mark["text_start"] : mark["text_end"]])
+        records = [one for one in known.records if mark["start"] <= one[0] and one[1] <= mark["end"]]
+        if shown and records and not _holds_more(doc, mark, records, known):
+            assert int(shown[1].replace(",", "")) == len(records), "a mark miscounts the records"
     for left, right in pairwise(entries):
         marked = any(left["text_end"] <= m["text_start"] < right["text_start"] for m in marks)
         if not marked:
@@ -206,6 +214,15 @@ def check_records(result: Json, number: int, known: Known) -> None:
             assert any(m["text_end"] <= first["text_start"] for m in marks), "no mark before half a record"
         if _is_inside(last["end"], known.records):
             assert any(m["text_start"] >= last["text_end"] for m in marks), "no mark after half a record"
+
+
+def _holds_more(doc: Document, mark: Json, records: Sequence[Range], known: Known) -> bool:
+    """Return whether a mark replaces words outside of these records, or a block, which it counts as one."""
+    edges = [mark["start"], *(edge for record in records for edge in record), mark["end"]]
+    between = "".join(doc.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return bool(re.search(r"\w", between)) or any(
+        mark["start"] <= start < mark["end"] for start, _ in known.blocks
+    )
 
 
 def render_all(docs: Sequence[Document]) -> str:

@@ -262,9 +262,8 @@ def test_texts_of_writers_come_out_as_they_are_read() -> None:
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_whole_text_has_no_complaint(name: str) -> None:
-    for seed in range(2):
-        try:
-            document = make_case(FORMATS[name], seed).documents[0]
-        except Missing as missing:
-            pytest.skip(str(missing))
-        assert judge(document, document.text, 1000).found == {}
+    try:
+        document = make_case(FORMATS[name], 0).documents[0]
+    except Missing as missing:
+        pytest.skip(str(missing))
+    assert judge(document, document.text, 1000).found == {}

@@ -22,7 +22,7 @@ GUARANTEES: dict[int, tuple[str, ...]] = {
     ),
     5: (
         "tests/sdk/test_guarantees.py::test_1_2_5_6_text_receipt_limits_and_units_are_right",
-        "tests/sdk/test_guarantees.py::test_5_block_is_cut_only_if_large_or_over_the_limit",
+        "tests/audit/test_requests.py",
         "tests/sdk/test_split_cutting.py",
         "tests/sdk/test_split_json.py",
         "tests/sdk/test_split_settings.py",

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tersely import Compressor
+from tersely_hook.shortening import TextShortener
 from tersely_hook.store import Originals, originals_folder
 from tests.integrations.samples import HARBOUR, MUSEUM
 from tests.properties import ignore_clocks
@@ -37,7 +38,13 @@ def allowed(tmp_path: Path) -> Path:
 def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Originals:
     """Return the hook's originals, in a folder of this test."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
     return Originals(originals_folder())
+
+
+@pytest.fixture
+def shortener(originals: Originals) -> TextShortener:
+    return TextShortener(originals)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from pydantic import Field
 
 
 class Scripted(GenericFakeChatModel):
@@ -18,7 +19,7 @@ class Scripted(GenericFakeChatModel):
 class Recording(Scripted):
     """A scripted model that also keeps the messages of every call."""
 
-    seen: list[Any] = []  # noqa: RUF012  # pydantic copies it
+    seen: list[Any] = Field(default_factory=list)
 
     def _generate(self, messages: Any, *args: Any, **options: Any) -> Any:
         self.seen.append(messages)

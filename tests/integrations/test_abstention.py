@@ -13,11 +13,6 @@ from tests.sdk.cli_runner import run_tersely
 UNANSWERED = "Who painted the ceiling of the chapel?"
 
 
-@pytest.fixture(scope="module")
-def bundled() -> Compressor:
-    return Compressor(threads=1)
-
-
 def test_llamaindex_returns_no_node_even_to_keep_the_top(bundled: Compressor) -> None:
     pytest.importorskip("llama_index.core")
     from llama_index.core.schema import NodeWithScore, TextNode

@@ -64,7 +64,7 @@ def test_every_option_reaches_the_compressor(framework: Framework, documents: li
 def test_every_character_leads_back_to_its_source(framework: Framework) -> None:
     rng = random.Random(11)
     compressor = Compressor(FakeScorer())
-    for _ in range(500):
+    for _ in range(150):
         originals = [
             Passage(f"d{n}", random_text(rng), {"title": rng.choice([None, "Towers", 7]), "number": n})
             for n in range(rng.randint(0, 4))

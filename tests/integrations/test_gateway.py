@@ -19,7 +19,7 @@ from tersely_http.recent import MAX_AGE_S
 from tersely_proxy import ProxySettings
 from tersely_proxy import build_app as build_proxy
 from tersely_server import build_app
-from tersely_server.gateway import Gateway, Originals
+from tersely_server.gateway import Originals
 from tests.docs.pages import blocks
 from tests.integrations.providers import Provider
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
@@ -161,14 +161,6 @@ def test_originals_are_forgotten_by_size_and_by_age(first: str, monkeypatch: pyt
     now = MAX_AGE_S + 1
     assert [originals.get(key) is not None for key in keys] == [False, False, True, False, False]
     assert originals.size == one
-
-
-def test_twenty_thousand_results_leave_a_bounded_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "MAX_BYTES", 100_000)
-    originals = Gateway(Compressor(FakeScorer())).originals
-    for number in range(20_000):
-        originals.keep_text(f"result {number}")
-    assert len(originals) <= 200
 
 
 def test_portkey_sends_its_requests_to_the_proxy() -> None:

@@ -33,12 +33,7 @@ from tests.integrations.hook_inputs import (
 )
 
 HEAD = re.compile(r"\[(?:shortened from )?\d+ tokens[^\]]*; id of the original: ([0-9a-f]{12})\]")
-RANDOM_INPUTS = 10_000
-
-
-@pytest.fixture
-def shortener(originals: Originals) -> TextShortener:
-    return TextShortener(originals)
+RANDOM_INPUTS = 4_000
 
 
 def ask(shortener: TextShortener, payload: Any) -> Json:
@@ -306,4 +301,4 @@ def test_no_random_input_gets_a_malformed_answer(shortener: TextShortener, origi
         assert changes
         check_texts(changes, originals)
         replaced += 1
-    assert replaced > 100
+    assert replaced > 40

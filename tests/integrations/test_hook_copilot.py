@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tersely.cli import main
-from tersely_hook import copilot, settings, store
+from tersely_hook import copilot, settings
 from tersely_hook.answers import Json
 from tersely_hook.daemon import make_reply
 from tersely_hook.records import make_record
@@ -46,18 +46,6 @@ CALLS: dict[str, tuple[Json, str]] = {
     "docs-search": ({"query": "worker"}, PROSE),
 }
 """The tool's arguments and the text of its result, by the tool's name."""
-
-
-@pytest.fixture
-def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Originals:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
-    return Originals(store.originals_folder())
-
-
-@pytest.fixture
-def shortener(originals: Originals) -> TextShortener:
-    return TextShortener(originals)
 
 
 def make_input(tool: str, text: str | None = None, **fields: Any) -> Json:

@@ -24,9 +24,16 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield from open_home(tmp_path, monkeypatch)
 
 
+@pytest.fixture
+def no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the hook work without a call of it."""
+    monkeypatch.setattr("tersely_hook.doctor._time_calls", lambda command: {"call": "5 ms"})
+
+
 def test_doctor_calls_the_installed_hook(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr("tersely_hook.doctor._CALLS", 3)
     assert main(["hook", "doctor", "--json"]) == 3
     assert "tersely hook install" in capsys.readouterr().err
     assert main(["hook", "install"]) == 0
@@ -38,7 +45,7 @@ def test_doctor_calls_the_installed_hook(
     assert facts["cursor"] == "not installed"
     assert facts["copilot"] == "not installed"
     assert facts["codex"].startswith("cannot: Codex rejects a replaced output")
-    assert "ms, median of 20;" in facts["call"]
+    assert "ms, median of 3;" in facts["call"]
     assert facts["process"].endswith("MB of RAM")
     assert facts["originals"].startswith("1, ")
     assert facts["switch"] == f"{SWITCH}=shadow; this check runs without it"
@@ -65,7 +72,7 @@ def test_doctor_refuses_a_switch_that_is_not_understood(
 
 @pytest.mark.parametrize("value", ["holdout=0", "holdout=0.1", "holdout=1", "Shadow"])
 def test_doctor_takes_every_switch_that_the_hook_takes(
-    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    value: str, no_calls: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(SWITCH, value)
     main(["hook", "doctor"])
@@ -80,12 +87,6 @@ def test_doctor_says_why_the_daemon_does_not_start(
     monkeypatch.setattr("tersely_hook.doctor._START_S", 3.0)
     assert main(["hook", "doctor"]) == 3
     assert "No module named 'a_library_that_is_missing'" in capsys.readouterr().err
-
-
-@pytest.fixture
-def no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the hook work without a call of it."""
-    monkeypatch.setattr("tersely_hook.doctor._time_calls", lambda command: {"call": "5 ms"})
 
 
 def test_doctor_says_what_is_gone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -153,18 +153,20 @@ def test_a_daemon_that_hangs_or_dies_changes_nothing(answer: bytes | None, state
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(state / "socket"))
         server.listen()
+        is_answered = threading.Event()
 
         def serve() -> None:
             connection = server.accept()[0]
             with connection:
                 if answer is None:
-                    time.sleep(client.TIMEOUT_S + 1)
+                    is_answered.wait(WAIT_S)
                 else:
                     connection.sendall(answer)
 
         thread = threading.Thread(target=serve)
         thread.start()
         assert call() == {}
+        is_answered.set()
         thread.join()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
@@ -120,29 +121,24 @@ def test_results_in_commands_are_compressed(bundled: Compressor) -> None:
     assert opened.content == f"[part 1 of 1]\n{TOWER}"
 
 
-class FakeRequest:
-    """A call of a tool outside of a graph."""
-
-    tool_call = {"name": "page", "args": {}, "id": "page0"}  # noqa: RUF012
-    state = {"messages": [HumanMessage(KEY_QUESTION)]}  # noqa: RUF012
-
-    class runtime:  # noqa: N801
-        store = None
-        config: dict[str, Any] = {}  # noqa: RUF012
+REQUEST: Any = SimpleNamespace(
+    tool_call={"name": "page", "args": {}, "id": "page0"},
+    state={"messages": [HumanMessage(KEY_QUESTION)]},
+    runtime=SimpleNamespace(store=None, config={}),
+)
+"""A call of a tool outside of a graph."""
 
 
 def test_a_command_to_another_graph_stays_unchanged(bundled: Compressor) -> None:
     middleware = TerselyMiddleware(over=90, compressor=bundled)
     command = Command(graph=Command.PARENT, update={"messages": [ToolMessage(TOWER, tool_call_id="page0")]})
-    request: Any = FakeRequest()
-    assert middleware.wrap_tool_call(request, lambda _: command) is command
+    assert middleware.wrap_tool_call(REQUEST, lambda _: command) is command
 
 
 def test_every_message_and_command_of_a_list_is_compressed(bundled: Compressor) -> None:
     middleware = TerselyMiddleware(over=90, compressor=bundled)
     both: Any = [ToolMessage(PIER, tool_call_id="page0"), read_by_command("page0")]
-    request: Any = FakeRequest()
-    first, second = middleware.wrap_tool_call(request, lambda _: both)
+    first, second = middleware.wrap_tool_call(REQUEST, lambda _: both)
     assert list(first.update["tersely_originals"].values()) == [PIER]
     assert list(second.update["tersely_originals"].values()) == [TOWER]
 
@@ -150,8 +146,7 @@ def test_every_message_and_command_of_a_list_is_compressed(bundled: Compressor) 
 @pytest.mark.parametrize("content", [TOWER, [{"type": "text", "text": TOWER}]])
 def test_errors_stay_whole(bundled: Compressor, content: Any) -> None:
     error = ToolMessage(content, tool_call_id="page0", status="error")
-    request: Any = FakeRequest()
-    assert TerselyMiddleware(over=90, compressor=bundled).wrap_tool_call(request, lambda _: error) is error
+    assert TerselyMiddleware(over=90, compressor=bundled).wrap_tool_call(REQUEST, lambda _: error) is error
     messages: list[Any] = [HumanMessage(KEY_QUESTION), call_tools("page"), error]
     edit = TerselyContextEdit(trigger=1, keep=0, over=90, compressor=bundled)
     edit.apply(messages, count_tokens=lambda _: 1000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import socket
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,7 +19,7 @@ from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.integrations.test_proxy import Upstream, make_proxy, post
 from tests.integrations.test_proxy_formats import agent_turn
 from tests.sdk.fakes import FakeScorer, HeldScorer
-from tests.servers import serve_app
+from tests.servers import serve_app, wait_until_admitted
 
 
 @pytest.fixture
@@ -128,7 +127,7 @@ def test_forty_requests_at_once_wait_for_their_turn(upstream: Upstream) -> None:
     with serve_app(make_proxy(upstream.url, Compressor(scorer), slots=1, timeout_s=60.0)) as proxy:
         with ThreadPoolExecutor(40) as pool:
             replies = [pool.submit(post, proxy, agent_turn(1)) for _ in range(40)]
-            time.sleep(1)
+            wait_until_admitted(f"{proxy}/tersely", 40)
             scorer.go_on.set()
         statuses = {reply.result().headers["x-tersely-status"] for reply in replies}
     assert statuses == {"compressed"}

@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from tersely.cli import main
 from tersely_server import ServerSettings, build_app
 from tests.integrations.samples import HARBOUR, MUSEUM, QUESTION
 from tests.sdk.fakes import FakeScorer, HeldScorer
-from tests.servers import HOST, serve_app, serve_command
+from tests.servers import HOST, serve_app, serve_command, wait_until_admitted
 
 BODY = {"query": QUESTION, "documents": [HARBOUR, MUSEUM]}
 KEY = "k-5f2c9d"
@@ -38,14 +37,6 @@ def post(url: str, body: Any = BODY, path: str = "/v1/compress", **options: Any)
 
 def post_bytes(url: str, body: Any) -> httpx2.Response:
     return httpx2.post(f"{url}/v1/compress", content=body, headers={"Content-Type": "application/json"})
-
-
-def wait_until_admitted(url: str, count: int, **options: Any) -> None:
-    """Wait until the server works on `count` requests, or keeps them waiting."""
-    deadline = time.monotonic() + 10
-    while f"tersely_admitted_requests {count}.0" not in httpx2.get(f"{url}/metrics", **options).text:
-        assert time.monotonic() < deadline, f"the server has never had {count} requests"
-        time.sleep(0.05)
 
 
 def error_of(reply: httpx2.Response) -> tuple[int, str]:

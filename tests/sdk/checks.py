@@ -139,24 +139,6 @@ def check_wholeness(result: Compression, docs: Sequence[Document]) -> None:
         assert owner.atomic or owner.end - owner.start > LONGEST_SENTENCE, "a sentence was cut"
 
 
-def check_cuts(
-    result: Compression, docs: Sequence[Document], count: Callable[[str], int], limit: int | None, most: int
-) -> None:
-    """Assert that only two kinds of blocks are cut: those of more than `most` code points, and those that
-    exceed the limit with their title.
-
-    Block and title are counted one by one, so the sum may be one token more than the count of both together.
-    """
-    units = [split_units(document.text) for document in docs]
-    for span in (*result.kept, *result.dropped):
-        if span.reason == "truncated":
-            text, title = docs[span.doc].text, docs[span.doc].title
-            owner = next(u for u in units[span.doc] if u.start <= span.start and span.end <= u.end)
-            alone = text[owner.start : owner.end]
-            beside = count(f"{title}\n") if title and title.strip() else 0
-            assert len(alone) > most or (limit is not None and count(alone) + beside > limit), alone
-
-
 def check_documents(result: Compression, docs: Sequence[Document], max_docs: int | None) -> None:
     """Assert that the documents agree with the text and the spans."""
     assert [span for document in result.documents for span in document.spans] == list(result.kept)

@@ -8,28 +8,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tersely import Compressor, Document, InvalidInputError
+from tersely import Compressor, InvalidInputError
 from tersely.score import DocumentScores, ScoredInput
 from tests.sdk.checks import check_all
 from tests.sdk.compressor_cases import DOCS, QUERY, TOTAL_WORDS
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
-
-
-class FixedScorer:
-    """A scorer that gives the same scores of one document for every request."""
-
-    threshold = 0.5
-
-    def __init__(self, scores: DocumentScores, length_price: float = 0.0) -> None:
-        self.scores = scores
-        self.length_price = length_price
-
-    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        return [self.scores]
 
 
 @pytest.fixture(scope="module")
@@ -60,87 +46,6 @@ def test_without_a_limit_the_threshold_decides(compressor: Compressor) -> None:
     assert result.dropped
     assert all(span.score >= FakeScorer.threshold for span in result.kept)
     assert all(span.score < FakeScorer.threshold and span.reason == "threshold" for span in result.dropped)
-
-
-def test_where_nothing_reaches_the_threshold_the_text_is_empty(compressor: Compressor) -> None:
-    result = compressor.compress("Zebra?", DOCS)
-    assert (result.text, result.documents, result.tokens_after) == ("", (), 0)
-    assert result.status == "compressed"
-
-
-def test_the_input_is_counted_before_anything_is_dropped(compressor: Compressor) -> None:
-    assert compressor.compress(QUERY, ["a " * 100], rate=0.29).tokens_before == 100
-
-
-@pytest.mark.parametrize(
-    "options", [{"budget": TOTAL_WORDS}, {"budget": 10**9}, {"rate": 1.0}, {"rate": 1, "max_docs": 3}]
-)
-def test_a_limit_that_fits_everything_leaves_it_unchanged(
-    compressor: Compressor, options: dict[str, Any]
-) -> None:
-    result = compressor.compress(QUERY, DOCS, **options)
-    assert result.status == "unchanged"
-    assert result.tokens_after == result.tokens_before == TOTAL_WORDS
-    assert result.text == (
-        f"Cape Ferro\n{DOCS[0].text}\n\nHarbour\n{DOCS[1].text}\n\n{DOCS[2].text.rstrip()}"
-    )
-    assert not result.dropped
-
-
-@pytest.mark.parametrize("docs", [[], [""], ["", " \n\t", Document("", title="Only a title")]])
-@pytest.mark.parametrize("options", [{}, {"budget": 1}, {"rate": 0.1, "order": "rerank"}])
-def test_documents_without_text_are_bypassed(
-    compressor: Compressor, docs: list[Any], options: dict[str, Any]
-) -> None:
-    result = compressor.compress(QUERY, docs, **options)
-    assert (result.status, result.text, result.tokens_before) == ("bypassed", "", 0)
-    assert result.reason
-
-
-def test_structure_is_cut_only_where_it_alone_exceeds_the_limit(compressor: Compressor) -> None:
-    table = "| light | year |\n|---|---|\n" + "".join(f"| lamp {n} | {1800 + n} |\n" for n in range(100))
-    docs = [Document("The lighthouse was built of stone. Bread is baked.\n\n" + table)]
-    tight = compressor.compress("Which lamp is from 1877?", docs, budget=60)
-    assert "| lamp 77 | 1877 |" in tight.text
-    assert {span.reason for span in tight.kept} >= {"truncated"}
-    check_all(tight, docs, count_words, budget=60)
-    almost_all = tight.tokens_before - 5
-    wide = compressor.compress("Which lamp is from 1877?", docs, budget=almost_all)
-    assert table.strip() in wide.text
-    assert "truncated" not in {span.reason for span in (*wide.kept, *wide.dropped)}
-    check_all(wide, docs, count_words, budget=almost_all)
-
-
-def test_a_sentence_is_never_cut(compressor: Compressor) -> None:
-    docs = [
-        Document(
-            "The treaty is not valid unless both sides sign it in the capital before the summer of 1903."
-        )
-    ]
-    result = compressor.compress("Is the treaty valid?", docs, budget=5)
-    assert result.text == ""
-    check_all(result, docs, count_words, budget=5)
-
-
-def test_text_without_punctuation_is_cut_rather_than_lost(compressor: Compressor) -> None:
-    docs = [
-        Document(
-            "so we went there and then " * 100 + "the lighthouse was built in 1861 " + "and so on " * 100
-        )
-    ]
-    result = compressor.compress(QUERY, docs, budget=80)
-    assert "1861" in result.text
-    check_all(result, docs, count_words, budget=80)
-
-
-def test_packing_scores_decide_only_under_a_limit() -> None:
-    text = "One stands first. Two comes after. Three is apart."
-    scores = DocumentScores(0.9, np.array([0.9, 0.1, 0.3]), np.array([0.9, 0.4, 0.3]))
-    compressor = Compressor(FixedScorer(scores), token_counter=count_words)
-    assert compressor.compress("?", [text]).text == "One stands first."
-    limited = compressor.compress("?", [text], budget=6)
-    assert limited.text == "One stands first. Two comes after."
-    assert [span.score for span in limited.kept] == [0.9, 0.1]
 
 
 def test_a_batch_and_an_awaited_call_give_the_same_results(compressor: Compressor) -> None:

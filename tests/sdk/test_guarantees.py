@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import random
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely import CompressionOptions, Compressor, Document, TerselyError
+from tersely import Compressor, Document, TerselyError
 from tersely.score import DocumentScores
 from tersely.tokens import replace_surrogates
 from tests.sdk import checks, inputs
@@ -36,21 +35,6 @@ texts = st.one_of(
 )
 documents = st.lists(st.builds(Document, texts, st.none() | any_text), max_size=5)
 queries = st.sampled_from(["red light", "灯塔", "1861 \ud800 море", "x"])
-structures = st.builds(
-    lambda write, count, title: Document(write(count), title),
-    st.sampled_from(
-        [
-            lambda n: json.dumps([{"light": i, "built": 1700 + i} for i in range(n)]),
-            lambda n: "| light | built |\n|---|---|\n" + "\n".join(f"| {i} | {1700 + i} |" for i in range(n)),
-            lambda n: "```\n" + "\n".join(f"light_{i} = {1700 + i}" for i in range(n)) + "\n```",
-            lambda n: "Lights.\n\n" + "\n".join(f"- Light {i} was built in {1700 + i}." for i in range(n)),
-            lambda n: "\n".join(f"2031-02-03 10:11:{i % 60:02d} INFO light {i} is on" for i in range(n)),
-            lambda n: "It has lights. " + " ".join(f"red light {i}" for i in range(3 * n)) + ".",
-        ]
-    ),
-    st.integers(1, 90),
-    st.none() | st.just("Lights of the coast"),
-)
 limits = st.one_of(
     st.just({}),
     st.builds(lambda budget: {"budget": budget}, st.integers(1, 200)),
@@ -155,15 +139,6 @@ def test_4_within_a_limit_a_failing_model_keeps_the_limit(
 def test_4_bad_arguments_raise_only_errors_of_tersely(query: Any, docs: Any, options: dict[str, Any]) -> None:
     with contextlib.suppress(TerselyError):
         COMPRESSORS[0].compress(query, docs, **options)
-
-
-@given(compressors, st.lists(structures, min_size=1, max_size=3), limits, other_options)
-def test_5_block_is_cut_only_if_large_or_over_the_limit(
-    compressor: Compressor, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
-) -> None:
-    result = compressor.compress("When was the red light 7 built?", docs, **limit, **other)
-    most = CompressionOptions(**limit).limit(result.tokens_before) if limit else None
-    checks.check_cuts(result, docs, compressor.count_tokens, most, 500 if "level" in other else 1200)
 
 
 @settings(max_examples=20)

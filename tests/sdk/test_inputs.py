@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tersely import Compressor, Document, InvalidInputError
-from tersely.inputs import check_kind, check_list, read_documents
+from tersely.inputs import read_documents
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 
@@ -68,10 +68,3 @@ def test_bad_input_is_refused_with_cause_and_remedy(query: Any, docs: Any, messa
 def test_a_bad_request_of_a_batch_is_named(pair: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         Compressor(FakeScorer()).compress_batch([("q", ["a"]), pair])
-
-
-def test_bad_items_and_classes_are_named_with_an_article() -> None:
-    with pytest.raises(InvalidInputError, match=r"x has a str at position 0\. Pass numbers\."):
-        check_list(["a"], int, "x", "Pass numbers.")
-    with pytest.raises(InvalidInputError, match=r"x is an int\. Pass a Document\."):
-        check_kind(5, Document, "x")

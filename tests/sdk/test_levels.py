@@ -42,12 +42,6 @@ def test_a_short_document_is_kept_whole() -> None:
     assert (result.text, result.status) == ("The light is red. The sea is calm.", "unchanged")
 
 
-def test_dropped_spans_have_their_reason() -> None:
-    result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level=1)
-    assert {s.reason for s in result.dropped if s.doc == 0} == {"threshold"}
-    assert {s.reason for s in result.dropped if s.doc == 1} >= {"level"}
-
-
 def test_length_counts_equally_with_and_without_a_limit() -> None:
     """Without a limit, lengths are characters instead of tokens. A long sentence must not gain by that."""
 

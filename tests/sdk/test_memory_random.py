@@ -6,7 +6,7 @@ from tests.audit.transcripts import run_case
 
 
 def test_random_transcripts_keep_every_guarantee() -> None:
-    seen = [run_case(number) for number in range(60)]
+    seen = [run_case(number) for number in range(40)]
     for name in ("resets", "parallel", "images", "shortened", "reopened"):
-        assert sum(bool(getattr(case, name)) for case in seen) > 12, name
+        assert sum(bool(getattr(case, name)) for case in seen) > 8, name
     assert all(case.tokens <= case.limit for case in seen)

@@ -61,9 +61,10 @@ def test_a_threshold_excludes_units_that_would_fit() -> None:
 
 def test_packing_scores_rank_and_scores_meet_the_threshold() -> None:
     packing = (0.9, 0.6, 0.3, 0.1, 0.8)
-    small, large = two_documents(5), two_documents(7)
-    assert select(small, make_scored(small, *SCORES, packing=packing)).kept == {0, 1}
-    assert select(large, make_scored(large, *SCORES, packing=packing, threshold=0.5)).kept == {0, 2}
+    split, free = two_documents(7), two_documents()
+    assert select(split, make_scored(split, *SCORES, packing=packing)).kept == {0, 1, 3}
+    assert select(split, make_scored(split, *SCORES, packing=packing, threshold=0.5)).kept == {0, 2}
+    assert select(free, make_scored(free, *SCORES, packing=packing, threshold=0.5)).kept == {0, 2, 4}
 
 
 def test_a_length_price_prefers_short_units() -> None:

@@ -79,13 +79,6 @@ def test_recall_is_not_met_if_documents_are_not_read() -> None:
     assert compressor.compress(QUERY, DOCS, recall=0.9, max_docs=3).recall_met is True
 
 
-def test_ties_go_to_the_earlier_document() -> None:
-    result = Compressor(FakeScorer(), reranker=FixedReranker(0.5, 0.5, 0.5)).compress(
-        QUERY, DOCS, budget=1000, max_docs=1
-    )
-    assert [d.source for d in result.documents] == [0]
-
-
 @pytest.mark.parametrize("scores", [(), (0.1,), (0.1, float("nan"), 0.2)])
 def test_a_failing_reranker_is_replaced_by_the_models_relevance(scores: tuple[float, ...]) -> None:
     options = {"budget": 12, "max_docs": 2}

@@ -101,18 +101,6 @@ def test_a_value_before_a_comma_is_opened() -> None:
     check_json(body, result.text.removesuffix(","))
 
 
-def test_records_in_lines_are_counted() -> None:
-    text = "\n".join(map(json.dumps, lighthouses(60)))
-    result = Compressor().compress(QUESTION, [text], budget=120)
-    kept = 0
-    for line in result.text.split("\n"):
-        mark = MARK.fullmatch(line)
-        kept += int(mark[1]) if mark else 1
-        assert mark or json.loads(line) in lighthouses(60)
-    assert kept == 60
-    assert json.dumps(lighthouses(60)[17]) in result.text
-
-
 def test_a_block_that_is_small_and_fits_stays_whole() -> None:
     body = json.dumps(lighthouses(8))
     docs = [f"{'Bread is baked in the morning. ' * 30}\n\n{body}\n\nNobody slept. It rained."]

@@ -30,7 +30,7 @@ lines = st.lists(st.sampled_from(LINES), max_size=12)
 mixtures = st.tuples(breaks, lines).map(lambda pair: pair[0].join(pair[1]))
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(mixtures, st.sampled_from([10, 60]))
 @example("A title\n---", 10)
 @example("\\begin{a}\n^^^^\nx", 10)

@@ -82,7 +82,7 @@ def read(notation: str) -> list[Line]:
 def check_notation(notation: str) -> None:
     """Check the lines of a case with many random scores and limits."""
     lines = read(notation)
-    for seed in range(60):
+    for seed in range(40):
         check_outline(lines, seed)
 
 
@@ -320,7 +320,7 @@ def outlines(draw: st.DrawFn) -> list[Line]:
     return [line._replace(is_head=line.is_head and at in needed) for at, line in enumerate(lines)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(outlines(), st.integers(0, 2**20))
 def test_random_outlines_are_kept_with_their_heads(lines: list[Line], seed: int) -> None:
     check_outline(lines, seed)

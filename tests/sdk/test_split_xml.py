@@ -16,7 +16,7 @@ from tests.sdk.fakes import FakeScorer
 from tests.sdk.units import grows_linearly, list_units
 
 MARK = re.compile(r"\[… [\d,]+ more\]")
-PLACES = "harbour lighthouse ferry bridge market".split()  # noqa: SIM905
+PLACES = ["harbour", "lighthouse", "ferry", "bridge", "market"]
 SENTENCES = ["The lamp of the <b>harbour</b> burns.", "A ferry left &amp; came back.", "<i>Bread.</i> Fish."]
 
 

@@ -14,8 +14,7 @@ def list_units(text: str) -> list[tuple[str, str]]:
 
 
 def grows_linearly(run: Callable[[int], object]) -> bool:
-    """Return whether four times the input takes less than eight times the seconds of this process. Quadratic
-    time would take 16 times as long.
+    """Return whether four times the input takes less than eight times the time. Quadratic time takes 16 times.
 
     Patterns spend their time in C, where nothing can be counted. Other processes slow the caches down, so the
     best of eight tries counts.
@@ -27,4 +26,4 @@ def grows_linearly(run: Callable[[int], object]) -> bool:
         return time.process_time() - started
 
     run(100)
-    return any(measure(4_000) < 8 * (measure(1_000) + 0.006) for _ in range(8))
+    return any(measure(2_000) < 8 * (measure(500) + 0.003) for _ in range(8))

@@ -29,15 +29,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_real_model_comes_to_an_answer(small_model: OpenAIChat, folder: Path) -> None:
-    state = Agent(small_model, search_tools(FolderIndex(folder)), max_turns=3).run("Who holds the spare key?")
-    assert state.outcome in ("answered", "turns")
-    assert state.trace[0].tokens_in > 200
-    assert state.trace[0].level in (1, 2, 3, 4, 5)
-    if state.outcome == "answered" and state.reason:
-        assert "Ada" in state.answer
-
-
 @pytest.mark.parametrize("strategy", ["reset", "transcript"])
 def test_a_real_server_takes_transcripts_with_tools(
     strategy: Any, small_model: OpenAIChat, folder: Path
@@ -79,11 +70,16 @@ def test_the_command_prints_what_the_agent_did(
     url, trace = llama_server, str(tmp_path / "trace.jsonl")
     command = ["agent", "--docs", str(folder), "-q", "Who holds the spare key?", "--base-url", url]
     bank = tmp_path / "lessons.db"
-    command += ["--chat-model", "smollm2", "--max-turns", "1", "--experience", str(bank)]
+    command += ["--chat-model", "smollm2", "--max-turns", "2", "--experience", str(bank)]
     code = cli.main([*command, "--trace", trace, "--json"])
     assert bank.exists()
     printed = json.loads(capsys.readouterr().out)
+    assert printed["outcome"] in ("answered", "turns")
     assert code == (0 if printed["outcome"] == "answered" else 5)
+    assert printed["turns"][0]["tokens_in"] > 200
+    assert printed["turns"][0]["level"] in (1, 2, 3, 4, 5)
+    if printed["outcome"] == "answered" and printed["reason"]:
+        assert "Ada" in printed["answer"]
     assert cli.main(["trace", trace]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) == len(printed["turns"]) + 2
@@ -93,7 +89,7 @@ def test_the_command_prints_what_the_agent_did(
 def test_a_memory_stays_below_its_limit_with_a_real_model(small_model: OpenAIChat) -> None:
     memory = AgentMemory([{"role": "user", "content": "Remember which towers are of granite."}], limit=512)
     number = 0
-    while memory.transcript.resets < 2:
+    while not memory.transcript.resets:
         memory.append(
             {
                 "role": "user",

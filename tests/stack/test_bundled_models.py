@@ -103,15 +103,6 @@ def test_a_damaged_base_is_an_artifact_error(tmp_path: Path) -> None:
         load_agent(INDEX, base=damaged)
 
 
-def test_the_last_turn_answers(agent_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERSELY_OFFLINE", "1")
-    compressor = Compressor(threads=1)
-    agent = load_agent(INDEX, agent_folder, compressor=compressor, threads=1, strict=True, max_turns=1)
-    state = agent.run(QUESTION)
-    assert (state.outcome, state.trace[0].tool) == ("answered", "finish")
-    assert state.trace[0].level is not None
-
-
 @pytest.mark.slow
 def test_under_the_grammar_even_the_base_model_writes_turns() -> None:
     messages = [{"role": "user", "content": "Hello. Tell me a story about a crane."}]
@@ -138,12 +129,15 @@ def test_a_turn_that_is_cut_off_ends_cleanly(agent_folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_runs_a_trained_agent(
-    agent_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_command_runs_a_trained_agent_whose_last_turn_answers(
+    agent_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
     (tmp_path / "holt.md").write_text(f"# Arno Holt\n\n{HOLT.text}", "utf-8")
     options = ["--local", str(agent_folder), "--max-turns", "1", "--threads", "1", "--json"]
     code = cli.main(["agent", "--docs", str(tmp_path), "-q", QUESTION, *options])
     printed = json.loads(capsys.readouterr().out)
     assert (code, printed["outcome"]) == (0, "answered")
-    assert printed["turns"]
+    (turn,) = printed["turns"]
+    assert turn["tool"] == "finish"
+    assert turn["level"] is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 
-class Stopped(Exception):  # noqa: N818
+class StopError(Exception):
     pass
 
 
@@ -20,10 +20,10 @@ def run_until(owner: Any, name: str, call: int, command: Callable[[], Any]) -> N
         nonlocal calls
         calls += 1
         if calls == call:
-            raise Stopped
+            raise StopError
         return function(*args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, name, stop)
-        with pytest.raises(Stopped):
+        with pytest.raises(StopError):
             command()

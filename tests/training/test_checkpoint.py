@@ -10,14 +10,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import gguf
+import peft
 import pytest
 import torch
 from safetensors.torch import save_file
 
-peft = pytest.importorskip("peft")
-from training.agent.checkpoint import find_weights, make_adapter, read_weights  # noqa: E402
-from training.causal import Adapter, add_adapter, load_causal  # noqa: E402
-from training.rl.engines.random_model import make_model, make_tokenizer  # noqa: E402
+from training.agent.checkpoint import find_weights, make_adapter, read_weights
+from training.causal import Adapter, add_adapter, load_causal
+from training.rl.engines.random_model import make_model, make_tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """peft, transformers and torch warn about parts of themselves."""
@@ -97,9 +98,7 @@ def test_refuses_weights_of_another_model(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def smollm2() -> tuple[Any, Any]:
-    """Return SmolLM2 and its tokenizer. Loading takes seconds, because transformers reads the file three
-    times."""
-    gguf = pytest.importorskip("gguf")
+    """Return SmolLM2 and its tokenizer. Loading takes seconds, as transformers reads the file three times."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gguf, "GGUFReader", cache(gguf.GGUFReader))
         return load_causal()

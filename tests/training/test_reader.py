@@ -24,8 +24,11 @@ from training.selector_model.groups import belongs_to_readers, write_groups
 from training.selector_model.questions import parse_question
 
 
-def read_ids(data: Path, name: str, trained: set[str] = set(), heldout: set[str] = set()) -> set[str]:  # noqa: B006
-    return {s.name.split()[1] for s in read_sources(data, (name,), trained, heldout, random.Random(3))}
+def read_ids(
+    data: Path, name: str, trained: set[str] | None = None, heldout: set[str] | None = None
+) -> set[str]:
+    sources = read_sources(data, (name,), trained or set(), heldout or set(), random.Random(3))
+    return {source.name.split()[1] for source in sources}
 
 
 def list_usable(data: Path) -> list[str]:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("gguf")
 from gguf import GGUFReader
 from safetensors.numpy import save_file
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("trl")
-pytest.importorskip("peft")
 from tests.training.rl.examples import make_segment
 from training.causal import Adapter, add_adapter
 from training.rl import agent

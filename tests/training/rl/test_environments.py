@@ -29,7 +29,7 @@ ENVIRONMENTS = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(ENVIRONMENTS, SEEDS, st.floats(0, 1))
 def test_expert_solves_every_task(environment: Any, seed: int, difficulty: float) -> None:
     draw = random.Random(seed)

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("trl")
-pytest.importorskip("peft")
 from tests.training.stopping import run_until
 from training.causal import Adapter
 from training.rl.engines import report, search_run, updates

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
+from trl.trainer.grpo_config import GRPOConfig
 
 from training.rl.algorithms import grpo, hrr, supo
 from training.rl.engines.random_model import make_model, make_tokenizer
+from training.rl.engines.trl_trainer import TrajectoryTrainer, make_batch, trim
 from training.rl.losses import surrogate_loss
 from training.rl.targets import Target
 from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
-
-trl = pytest.importorskip("trl")
-from peft import LoraConfig, get_peft_model  # noqa: E402
-
-from training.rl.engines.trl_trainer import TrajectoryTrainer, make_batch, trim  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """trl, transformers and torch warn about parts of themselves."""
@@ -80,7 +78,7 @@ def make_trainer(
         roll_out=roll_out,
         make_targets=make_targets,
         keys=["one", "two"],
-        args=trl.GRPOConfig(**arguments),
+        args=GRPOConfig(**arguments),
         processing_class=TOKENIZER,
     )
 
@@ -187,7 +185,10 @@ def test_part_of_a_batch_loses_only_padding() -> None:
 def test_batch_without_targets_changes_nothing(tmp_path: Path) -> None:
     model = make_model(TOKENIZER)
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    roll_out: Callable[..., Any] = lambda policy, keys, version: make_trajectories(policy, keys)  # noqa: E731
+
+    def roll_out(policy: Any, keys: Any, version: int) -> Any:
+        return make_trajectories(policy, keys)
+
     make_trainer(tmp_path, model, lambda trajectories: [], roll_out).train()
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
 

@@ -308,7 +308,6 @@ def test_outputs_have_the_exact_tokens() -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["evolving", "recon", "supo", "ziprl"])
 def test_dry_run_takes_a_step(name: str) -> None:
-    pytest.importorskip("trl")
     from training.rl.verl.dry_run import take_step
 
     said = take_step(read_settings(Recipe, RUNS / f"{name}.toml"))
