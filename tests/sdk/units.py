@@ -14,10 +14,10 @@ def list_units(text: str) -> list[tuple[str, str]]:
 
 
 def grows_linearly(run: Callable[[int], object]) -> bool:
-    """Return whether four times the input takes less than eight times the time. Quadratic time takes 16 times.
+    """Return whether four times the input takes less than eight times the time.
 
-    Patterns spend their time in C, where nothing can be counted. Other processes slow the caches down, so the
-    best of eight tries counts.
+    Quadratic time takes 16 times. Patterns spend their time in C, where nothing can be counted. Other
+    processes slow the caches down, so the best of eight tries counts.
     """
 
     def measure(size: int) -> float:
