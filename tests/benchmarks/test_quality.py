@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.quality import abstention, calibration
 from benchmarks.quality.__main__ import make_tables
-from benchmarks.quality.calibration import Coverage, Part, mix
+from benchmarks.quality.calibration import Part, mix
 from benchmarks.quality.controls import (
     HEAD,
     OURS,
@@ -145,11 +145,12 @@ def test_llmslim_stays_within_the_budget(
 
 def test_parts_are_mixed_in_the_proportions_of_the_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "RECALLS", (0.9,))
-    rows = [
-        Coverage("A", 0.9, rate=0.4, kept=(1, 1, 0, 0), represented=15),
-        Coverage("B", 0.9, rate=0.2, kept=(1, 1), represented=5),
-    ]
-    (mixed,) = mix(rows)
+
+    def make_part(name: str, rate: float, kept: Sequence[int], represented: int) -> list[Line]:
+        results = [{"0.9": {"answer": answer, "rate": rate}} for answer in kept]
+        return [{"part": name, "represented": represented, "recalls": recalls} for recalls in results]
+
+    (mixed,) = mix([make_part("A", 0.4, (1, 1, 0, 0), 15), make_part("B", 0.2, (1, 1), 5)])
     assert mixed["promised"] == 0.9
     assert mixed["rate"] == pytest.approx(0.75 * 0.4 + 0.25 * 0.2)
     kept = mixed["kept"]
