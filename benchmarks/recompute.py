@@ -17,7 +17,6 @@ from benchmarks.attacks import __main__ as attacks
 from benchmarks.command import Options
 from benchmarks.compaction import __main__ as compaction
 from benchmarks.latency import prepared
-from benchmarks.memory import __main__ as memory
 from benchmarks.pages import BASELINES
 from benchmarks.peers import published
 from benchmarks.peers import tables as peers
@@ -41,7 +40,6 @@ PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "attacks": lambda lines, _: attacks.make_tables(lines),
     "calibration": lambda lines, _: calibration.make_tables(lines),
     "compaction": lambda lines, _: compaction.make_tables(lines),
-    "memory": memory.make_tables,
     "merging": lambda lines, _: merging.make_tables(lines),
     "peers": peers.make_tables,
     "prepared": prepared.make_tables,

@@ -10,6 +10,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from benchmarks.shared.tasks.rows import open_lines
+
 Line: TypeAlias = dict[str, Any]
 """A row, which is a line of its file: the measurements of one question or case, as JSON."""
 Lines: TypeAlias = Sequence[Line]
@@ -42,11 +44,7 @@ def read_lines(path: Path) -> Iterator[Line]:
     """Yield the rows of a file of JSON lines, compressed or not. A last line that was cut off is left out."""
     if not path.is_file():
         return
-    with (
-        gzip.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8") as stream
-    ):
+    with open_lines(path) as stream:
         for line in stream:
             if line.endswith("\n"):
                 yield json.loads(line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.quality.controls import load_selector
-from benchmarks.quality.runner import Metric, QuestionRow, kept_and_total, list_spans, score_question
-from benchmarks.rows import Line, Lines
+from benchmarks.quality.runner import Metric, kept_and_total, list_spans, score_question
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import bootstrap, bootstrap_difference, quantile
 from benchmarks.shared.tasks import TASKS, Example, load
 from benchmarks.table import Column, Row, Table
@@ -223,15 +223,12 @@ def keep_both_ways(
                 compress = partial(compressor.compress, example.question, documents, rate=rate)
                 result = taken[system].time(scorer, compress) if rate == RATES[0] else compress()
                 row = score_question(example, list_spans(result), result.tokens_before, result.tokens_after)
-                lines.append({"id": example.id, "documents": system, "rate": rate, **asdict(row)})
+                lines.append({"id": example.id, "documents": system, "rate": rate, **row})
     return lines, taken
 
 
 def _summarise(title: str, lines: Lines, seed: int) -> list[Row]:
-    rows: dict[tuple[str, float], list[QuestionRow]] = {}
-    for line in lines:
-        row = QuestionRow(**{f.name: line[f.name] for f in fields(QuestionRow)})
-        rows.setdefault((line["documents"], line["rate"]), []).append(row)
+    rows = group_lines(lines, "documents", "rate")
     table: list[Row] = []
     metrics: tuple[Metric, ...] = ("answers", "support")
     for rate in RATES:

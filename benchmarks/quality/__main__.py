@@ -10,14 +10,13 @@ import numpy as np
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
 from benchmarks.quality.controls import CHARACTERS, MINILM_WHOLE, OURS, WHOLE, load_selector, make_controls
-from benchmarks.quality.rows import make_lines, read_rows
 from benchmarks.quality.runner import (
     OWN,
     SETTINGS,
     Metric,
-    QuestionRow,
     QuestionRows,
     kept_and_total,
+    read_rows,
     run_task,
 )
 from benchmarks.quality.slim import require_slim
@@ -84,9 +83,8 @@ def measure(options: Options) -> Measured:
     for name in names:
         questions = _load(name, options)
         left_out = (MINILM_WHOLE,) if TASKS[name].language else (MINILM_WHOLE, CHARACTERS)
-        controls = make_controls(ours, options.seed, *left_out)
-        rows = run_task(track(questions, TASKS[name].title), ours, controls, slim=True)
-        lines += make_lines(name, questions, rows)
+        scorers = {OURS: ours, **make_controls(ours, options.seed, *left_out)}
+        lines += run_task(name, track(questions, TASKS[name].title), scorers, slim=True)
     return Measured(make_tables(lines, options.seed), model, rows=lines)
 
 
@@ -125,17 +123,17 @@ def make_tables(lines: Lines, seed: int) -> list[Table]:
 def _describe_set(name: str, lines: Lines, rows: QuestionRows) -> Row:
     ours = rows[OURS, OWN]
     empty = [row for row, line in zip(ours, lines, strict=True) if not line["answerable"]]
-    rate = sum(row.tokens_after for row in empty) / max(1, sum(row.tokens_before for row in empty))
+    rate = sum(row["tokens_after"] for row in empty) / max(1, sum(row["tokens_before"] for row in empty))
     return {
         "set": TASKS[name].title,
         "task": name,
         "questions": len(lines),
-        "with an answer": sum(row.answer_kept is not None for row in ours),
+        "with an answer": sum(row["answer_kept"] is not None for row in ours),
         "supporting sentences": sum(line["sentences"] for line in lines),
-        "tokens a question": round(float(np.mean([row.tokens_before for row in ours]))),
+        "tokens a question": round(float(np.mean([row["tokens_before"] for row in ours]))),
         "unanswerable": len(empty) or None,
         "kept of these": round(rate, 4) if empty else None,
-        "nothing kept": sum(not row.tokens_after for row in empty) if empty else None,
+        "nothing kept": sum(not row["tokens_after"] for row in empty) if empty else None,
     }
 
 
@@ -156,9 +154,9 @@ def _estimate(rows: dict[str, QuestionRows], metric: Metric, seed: int) -> tuple
     return tuple(table)
 
 
-def _measure_rates(rows: Sequence[QuestionRow]) -> dict[str, float]:
-    before, after = sum(row.tokens_before for row in rows), sum(row.tokens_after for row in rows)
-    highest = max(row.tokens_after / row.tokens_before for row in rows if row.tokens_before)
+def _measure_rates(rows: Lines) -> dict[str, float]:
+    before, after = (sum(row[name] for row in rows) for name in ("tokens_before", "tokens_after"))
+    highest = max(row["tokens_after"] / row["tokens_before"] for row in rows if row["tokens_before"])
     return {"rate achieved": round(after / max(1, before), 4), "highest": round(highest, 4)}
 
 

@@ -63,31 +63,6 @@ OTHER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """A part at one promised recall."""
-
-    title: str
-    recall: float
-    rate: float
-    """Mean share of tokens kept."""
-    kept: tuple[int, ...]
-    """1 for each question with a kept answer, 0 for each other question."""
-    represented: int
-    """Number of calibration questions of the sets that the part represents; 0 if it represents none."""
-
-    def to_row(self) -> Row:
-        """Return the row of a table."""
-        return {
-            "set": self.title,
-            "in the calibration": self.represented > 0,
-            "questions": len(self.kept),
-            "promised": self.recall,
-            "kept": self.kept,
-            "rate": self.rate,
-        }
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     parser = make_parser("benchmarks.quality.calibration", __doc__, "data", "model", "threads", limit=500)
@@ -114,21 +89,31 @@ def measure(options: Options) -> Measured:
 
 def make_tables(lines: Lines) -> list[Table]:
     """Return the table, from the lines of all questions."""
-    parts = group_lines(lines, "part")
-    rows = [_cover(title, own, recall) for title, own in parts.items() for recall in RECALLS]
-    table = [*mix([row for row in rows if row.represented]), *(row.to_row() for row in rows)]
-    return [Table("What is kept", COLUMNS, tuple(table), across="promised")]
+    parts = group_lines(lines, "part").values()
+    rows = [_cover(own, recall) for own in parts for recall in RECALLS]
+    mixed = mix([own for own in parts if own[0]["represented"]])
+    return [Table("What is kept", COLUMNS, (*mixed, *rows), across="promised")]
 
 
-def _cover(title: str, lines: Lines, recall: float) -> Coverage:
+def _cover(lines: Lines, recall: float) -> Line:
+    """Return the row of a part at one promised recall; `kept` has 1 for each question that kept an answer."""
     results = [line["recalls"][str(recall)] for line in lines]
-    rate = round(float(np.mean([result["rate"] for result in results])), 4)
-    kept = tuple(result["answer"] for result in results)
-    return Coverage(title, recall, rate, kept, lines[0]["represented"])
+    return {
+        "set": lines[0]["part"],
+        "in the calibration": lines[0]["represented"] > 0,
+        "questions": len(lines),
+        "promised": recall,
+        "kept": tuple(result["answer"] for result in results),
+        "rate": round(float(np.mean([result["rate"] for result in results])), 4),
+    }
 
 
 def measure_part(part: Part, compressor: Compressor, represented: int, options: Options) -> list[Line]:
-    """Return a line for each question: the rate, the ranges and whether an answer is kept, by recall."""
+    """Return a line for each question: the rate, the ranges and whether an answer is kept, by recall.
+
+    Args:
+        represented: questions of the calibration that are of the part's sets; 0 if it has none.
+    """
     examples = load(
         part.task,
         "eval",
@@ -159,20 +144,20 @@ def _has_answer_in_unit(example: Example) -> bool:
     )
 
 
-def mix(rows: Sequence[Coverage]) -> list[Row]:
-    """Return the coverage of the promised parts together, in the proportions of the calibration."""
+def mix(parts: Sequence[Lines]) -> list[Row]:
+    """Return the row of the promised parts together at each recall, in the proportions of the calibration."""
     mixed: list[Row] = []
+    weights = np.array([own[0]["represented"] for own in parts], dtype=float)
+    weights /= weights.sum()
     for recall in RECALLS:
-        chosen = [row for row in rows if row.recall == recall]
-        weights = np.array([row.represented for row in chosen], dtype=float)
-        weights /= weights.sum()
-        kept = [np.array(row.kept, dtype=float) for row in chosen]
+        rows = [_cover(own, recall) for own in parts]
+        kept = [np.array(row["kept"], dtype=float) for row in rows]
         mean = float(sum(w * k.mean() for w, k in zip(weights, kept, strict=True)))
         variance = sum(w**2 * k.var() / len(k) for w, k in zip(weights, kept, strict=True))
         half = float(1.96 * np.sqrt(variance))
-        rate = float(sum(w * row.rate for w, row in zip(weights, chosen, strict=True)))
+        rate = float(sum(w * row["rate"] for w, row in zip(weights, rows, strict=True)))
         share = Estimate(mean, mean - half, mean + half).round()
-        count = sum(len(row.kept) for row in chosen)
+        count = sum(map(len, kept))
         row: Row = {"set": MIXED, "in the calibration": True, "questions": count, "promised": recall}
         mixed.append({**row, "kept": share, "rate": round(rate, 4)})
     return mixed

@@ -74,14 +74,14 @@ class CachedScorer:
         return self._known[key]
 
 
-class _Ranking:
+class Ranking:
     """Scores that only rank. They are not probabilities, so a unit's length does not count against it."""
 
     threshold = 0.5
     length_price = 0.0
 
 
-class RandomScorer(_Ranking):
+class RandomScorer(Ranking):
     """Units in random order, drawn from the query and the seed."""
 
     def __init__(self, seed: int) -> None:
@@ -93,38 +93,38 @@ class RandomScorer(_Ranking):
         return [_make_scores(np.array([draw.random() for _ in d.units])) for d in documents]
 
 
-class HeadScorer(_Ranking):
+class HeadScorer(Ranking):
     """Units in the order of the input, as if the text were cut off at the budget."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         values = np.linspace(1.0, 0.0, max(1, sum(len(d.units) for d in documents)))
-        return _split(documents, values)
+        return split_scores(documents, values)
 
 
-class BM25Scorer(_Ranking):
+class BM25Scorer(Ranking):
     """Okapi BM25 of the query over the units; its statistics come from the documents of the request."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        return _split(documents, _scale_to_one(BM25(_title_units(documents)).scores(query)))
+        return split_scores(documents, _scale_to_one(BM25(_title_units(documents)).scores(query)))
 
 
-class CharacterScorer(_Ranking):
+class CharacterScorer(Ranking):
     """BM25 of pairs and triples of characters, for scripts and endings that words do not match."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         values = BM25(_title_units(documents), split=split_characters).scores(query)
-        return _split(documents, _scale_to_one(values))
+        return split_scores(documents, _scale_to_one(values))
 
 
-class MiniLMScorer(_Ranking):
+class MiniLMScorer(Ranking):
     """Cosine of all-MiniLM-L6-v2 embeddings of the query and each unit."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         vectors = embed_cached([query, *_title_units(documents)])
-        return _split(documents, (vectors[1:] @ vectors[0] + 1) / 2)
+        return split_scores(documents, (vectors[1:] @ vectors[0] + 1) / 2)
 
 
-class MiniLMDocuments(_Ranking):
+class MiniLMDocuments(Ranking):
     """Cosine of all-MiniLM-L6-v2 embeddings of the query and each whole document, as its relevance."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
@@ -135,7 +135,7 @@ class MiniLMDocuments(_Ranking):
         ]
 
 
-class DocumentScorer(_Ranking):
+class DocumentScorer(Ranking):
     """A plain reranker: whole documents in the order of a scorer's relevance, cut off at the budget."""
 
     def __init__(self, scorer: Scorer) -> None:
@@ -164,7 +164,8 @@ def _title_units(documents: Sequence[ScoredInput]) -> list[str]:
     return [join_title(d.title, d.text[unit.start : unit.end]) for d in documents for unit in d.units]
 
 
-def _split(documents: Sequence[ScoredInput], values: Floats) -> list[DocumentScores]:
+def split_scores(documents: Sequence[ScoredInput], values: Floats) -> list[DocumentScores]:
+    """Return the scores of each document, from one value for each unit of all documents."""
     ends = np.cumsum([len(d.units) for d in documents])
     return [_make_scores(part) for part in np.split(values, ends[:-1])] if len(ends) else []
 

@@ -1,18 +1,23 @@
-"""Run every system over every question of a task, at every setting, and score what it keeps."""
+"""Run every system over every question of a task, at every setting, and score what it keeps.
+
+A line of the benchmark's rows has what all systems keep of one question. `kept` has the ranges that tersely
+keeps at each setting, as (document, start, end). The lists of a system have a number for each setting;
+`answers` is missing if the question has no answer to keep, and `support` if no sentence is labelled.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import floor
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from benchmarks.quality.controls import OURS, CachedScorer
 from benchmarks.quality.slim import SLIM, compress_to, count_rendered
+from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import Floats
-from benchmarks.shared.tasks import Example, KeptSpan, score_kept
+from benchmarks.shared.tasks import Example, KeptSpan, join_kept, score_kept
 from tersely import Compression, Compressor, Document
 from tersely.score import Scorer
 
@@ -22,44 +27,36 @@ OWN = "own"
 SETTINGS = (*map(str, RATES), OWN)
 
 Metric = Literal["answers", "support"]
+QuestionRows = dict[tuple[str, str], list[Line]]
+"""By system and setting, what `score_question` gives for each question of a task, in its order."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionRow:
-    """One system's result for one question at one setting."""
+def score_question(example: Example, kept: Sequence[KeptSpan], before: int, after: int) -> Line:
+    """Return the line of a system that kept the spans `kept`, `after` of `before` tokens.
 
-    answer_kept: bool | None
-    """True if an answer was kept; None if the question has no answer to keep."""
-    support_kept: float
-    """Number of supporting spans kept."""
-    supports: int
-    """Number of supporting spans."""
-    tokens_before: int
-    tokens_after: int
-    kept: tuple[KeptSpan, ...] = ()
-    """The kept ranges; empty in rows that come from a file."""
-
-
-QuestionRows = dict[tuple[str, str], list[QuestionRow]]
-"""Rows of each system and setting: one for each question of a task, in its order."""
-
-
-def score_question(example: Example, kept: Sequence[KeptSpan], before: int, after: int) -> QuestionRow:
-    """Return the row of a system that kept the spans `kept`, `after` of `before` tokens."""
+    `answer_kept` is None if the question has no answer to keep. `supports` is the number of its supporting
+    spans, and `support_kept` how many of them are kept.
+    """
     score = score_kept(example, kept)
-    support = (score.support_kept or 0.0) * score.supports
-    return QuestionRow(score.answer_kept, support, score.supports, before, after, tuple(kept))
+    return {
+        "answer_kept": score.answer_kept,
+        "support_kept": (score.support_kept or 0.0) * score.supports,
+        "supports": score.supports,
+        "tokens_before": before,
+        "tokens_after": after,
+        "kept": kept,
+    }
 
 
-def kept_and_total(rows: Sequence[QuestionRow], metric: Metric) -> tuple[Floats, Floats]:
+def kept_and_total(rows: Lines, metric: Metric) -> tuple[Floats, Floats]:
     """Return how many answers or spans of each question were kept, and how many it has, both of shape
     (questions,)."""
     if metric == "answers":
-        kept = [float(bool(row.answer_kept)) for row in rows]
-        total = [float(row.answer_kept is not None) for row in rows]
+        kept = [float(bool(row["answer_kept"])) for row in rows]
+        total = [float(row["answer_kept"] is not None) for row in rows]
     else:
-        kept = [row.support_kept for row in rows]
-        total = [float(row.supports) for row in rows]
+        kept = [row["support_kept"] for row in rows]
+        total = [float(row["supports"]) for row in rows]
     return np.array(kept), np.array(total)
 
 
@@ -69,39 +66,34 @@ def list_spans(result: Compression) -> list[KeptSpan]:
 
 
 def run_task(
-    examples: Iterable[Example],
-    ours: Scorer,
-    controls: Mapping[str, Scorer],
-    *,
-    slim: bool,
-) -> QuestionRows:
-    """Return the rows of `ours`, of each control, and of LLMSlim if `slim`, over the same questions."""
-    systems = {OURS: Compressor(CachedScorer(ours))}
-    systems |= {name: Compressor(CachedScorer(scorer)) for name, scorer in controls.items()}
-    names = [*systems, *([SLIM] if slim else [])]
-    rows: QuestionRows = {(name, setting): [] for name in names for setting in SETTINGS}
-    for example in examples:
-        documents = example.to_documents()
-        before = 0
-        limits: dict[str, int] = {}
-        for name, compressor in systems.items():
-            for setting, result in _compress(compressor, example.question, documents, limits.get(OWN)):
-                if result.status == "failed_open":
-                    raise RuntimeError(f"{name} failed on {example.id}: {result.reason}")
-                before = result.tokens_before
-                rows[name, setting].append(
-                    score_question(example, list_spans(result), before, result.tokens_after)
-                )
-                if name == OURS:
-                    limits[setting] = (
-                        result.tokens_after if setting == OWN else floor(before * float(setting) + 1e-9)
-                    )
-        if slim:
-            count = systems[OURS].count_tokens
-            for setting, limit in limits.items():
-                kept = compress_to(example, limit, count)
-                after = count_rendered(example, kept, count)
-                rows[SLIM, setting].append(score_question(example, kept, before, after))
+    task: str, examples: Iterable[Example], scorers: Mapping[str, Scorer], *, slim: bool
+) -> list[Line]:
+    """Return a line for each question: all scorers, tersely first, and LLMSlim if `slim`."""
+    systems = {name: Compressor(CachedScorer(scorer)) for name, scorer in scorers.items()}
+    return [_make_line(task, example, _run_systems(example, systems, slim=slim)) for example in examples]
+
+
+def _run_systems(example: Example, systems: Mapping[str, Compressor], *, slim: bool) -> dict[str, list[Line]]:
+    """Return what each system keeps of a question, at every setting."""
+    documents = example.to_documents()
+    before = 0
+    limits: dict[str, int] = {}
+    rows: dict[str, list[Line]] = {}
+    for name, compressor in systems.items():
+        rows[name] = []
+        for setting, result in _compress(compressor, example.question, documents, limits.get(OWN)):
+            if result.status == "failed_open":
+                raise RuntimeError(f"{name} failed on {example.id}: {result.reason}")
+            before, after = result.tokens_before, result.tokens_after
+            rows[name].append(score_question(example, list_spans(result), before, after))
+            if name == OURS:
+                limits[setting] = after if setting == OWN else floor(before * float(setting) + 1e-9)
+    if slim:
+        count = systems[OURS].count_tokens
+        spans = [compress_to(example, limit, count) for limit in limits.values()]
+        rows[SLIM] = [
+            score_question(example, kept, before, count_rendered(example, kept, count)) for kept in spans
+        ]
     return rows
 
 
@@ -116,3 +108,52 @@ def _compress(
     else:
         # A budget cannot be zero. If tersely keeps nothing, one token keeps nothing either.
         yield OWN, compressor.compress(question, documents, budget=max(1, budget))
+
+
+def _make_line(task: str, example: Example, rows: Mapping[str, Lines]) -> Line:
+    ours = rows[OURS]
+    kept = {
+        setting: [
+            (doc, start, end)
+            for doc, ranges in join_kept(example, row["kept"]).items()
+            for start, end in ranges
+        ]
+        for setting, row in zip(SETTINGS, ours, strict=True)
+    }
+    return {
+        "task": task,
+        "id": example.id,
+        "answerable": bool(example.answers),
+        "sentences": len(example.support or ()),
+        "supports": ours[0]["supports"],
+        "tokens": ours[0]["tokens_before"],
+        "kept": kept,
+        "systems": {system: _describe(own) for system, own in rows.items()},
+    }
+
+
+def _describe(rows: Lines) -> dict[str, Any]:
+    """Return what a system keeps of a question at each setting."""
+    described: dict[str, Any] = {"tokens": [row["tokens_after"] for row in rows]}
+    if rows[0]["answer_kept"] is not None:
+        described["answers"] = [int(row["answer_kept"]) for row in rows]
+    if rows[0]["supports"]:
+        described["support"] = [round(row["support_kept"], 6) for row in rows]
+    return described
+
+
+def read_rows(lines: Lines) -> QuestionRows:
+    """Return what every system keeps at every setting, from the lines of a task, without the ranges."""
+    rows: QuestionRows = {}
+    for line in lines:
+        for system, results in line["systems"].items():
+            for at, setting in enumerate(SETTINGS):
+                row = {
+                    "answer_kept": bool(results["answers"][at]) if "answers" in results else None,
+                    "support_kept": results["support"][at] if "support" in results else 0.0,
+                    "supports": line["supports"],
+                    "tokens_before": line["tokens"],
+                    "tokens_after": results["tokens"][at],
+                }
+                rows.setdefault((system, setting), []).append(row)
+    return rows

@@ -10,9 +10,8 @@ from __future__ import annotations
 import sys
 
 from benchmarks.command import Measured, Options, make_parser, run
-from benchmarks.reading.contexts import Key
-from benchmarks.reading.rows import CONTEXTS, ROWS, read_answers
-from benchmarks.reading.tables import Size, make_tables
+from benchmarks.reading.rows import CONTEXTS, ROWS, get_key
+from benchmarks.reading.tables import make_tables
 from benchmarks.rows import read_lines
 from tersely.errors import TerselyError
 
@@ -29,11 +28,9 @@ def measure(options: Options) -> Measured:
     if not rows:
         raise TerselyError(f"{ROWS} has no rows: make them with python -m benchmarks.reading.collect")
     run_settings, contexts = rows[0], rows[1:]
-    sizes: dict[Key, Size] = {
-        (c["set"], c["id"], c["system"], c["size"]): Size(c["tokens"], c["before"]) for c in contexts
-    }
+    sizes = {get_key(context): context for context in contexts}
     answers = {
-        path.name.removeprefix("answers-").removesuffix(".jsonl.gz"): read_answers(path)
+        path.name.removeprefix("answers-").removesuffix(".jsonl.gz"): list(read_lines(path))
         for path in sorted(ROWS.glob("answers-*"))
     }
     processor = run_settings["environment"]["cpu"]

@@ -24,8 +24,8 @@ from pathlib import Path
 from benchmarks.command import SEED, track
 from benchmarks.quality.controls import load_selector
 from benchmarks.reading.contexts import SETS, Context, open_set
-from benchmarks.reading.rows import CONTEXTS, ROWS, Answer, append, read_answers, read_contexts
-from benchmarks.rows import publish, read_lines
+from benchmarks.reading.rows import CONTEXTS, ROWS, append, get_key, read_contexts
+from benchmarks.rows import Line, publish, read_lines
 from benchmarks.shared.environment import read_environment
 from benchmarks.shared.readers import Prompt, Template, open_reader
 from benchmarks.shared.readers.protocol import ABSTENTION, READING, make_prompt_key
@@ -100,7 +100,7 @@ def compress(work: Path, sets: Sequence[str], *, data: str | None, limit: int, s
         opened = open_set(name, scorer, data=data, limit=limit, seed=seed)
         missing = [at for at, key in enumerate(opened.ids) if (name, key) not in known]
         for at in track(missing, name):
-            append(path, list(opened.make(at)))
+            append(path, map(asdict, opened.make(at)))
 
 
 def choose(
@@ -133,7 +133,7 @@ def choose(
 
 def leave_out_answered(work: Path, contexts: Sequence[Context], name: str) -> list[Context]:
     """Return the contexts that the reader `name` has not answered."""
-    known = {answer.key for answer in read_answers(work / f"answers-{name}.jsonl")}
+    known = set(map(get_key, read_lines(work / f"answers-{name}.jsonl")))
     return [context for context in contexts if context.key not in known]
 
 
@@ -151,19 +151,19 @@ def ask(work: Path, contexts: Sequence[Context], spec: str, name: str) -> None:
     print(f"{len(missing) - failed} answers added to {path}, {failed} contexts without an answer")
 
 
-def score(context: Context, answer: str) -> Answer:
+def score(context: Context, answer: str) -> Line:
     """Return an answer with its scores. Abstaining counts as wrong: the documents have the answer."""
     abstained = normalize_answer(answer) in ("", normalize_answer(ABSTENTION))
-    return Answer(
-        set=context.set,
-        id=context.id,
-        system=context.system,
-        size=context.size,
-        answer=answer,
-        em=int(exact_match(answer, context.answers)),
-        f1=round(token_f1(answer, context.answers), 4),
-        abstained=int(abstained),
-    )
+    return {
+        "set": context.set,
+        "id": context.id,
+        "system": context.system,
+        "size": context.size,
+        "answer": answer,
+        "em": int(exact_match(answer, context.answers)),
+        "f1": round(token_f1(answer, context.answers), 4),
+        "abstained": int(abstained),
+    }
 
 
 def write_prompts(out: Path, contexts: Sequence[Context], batches: int, seed: int) -> None:
@@ -201,9 +201,9 @@ def publish_rows(work: Path) -> None:
     contexts = read_contexts(work)
     answered: set[object] = set()
     for path in sorted(work.glob("answers-*.jsonl")):
-        answers = read_answers(path)
-        answered.update(answer.key for answer in answers)
-        publish(ROWS / f"{path.name}.gz", map(asdict, answers))
+        answers = list(read_lines(path))
+        answered.update(map(get_key, answers))
+        publish(ROWS / f"{path.name}.gz", answers)
     publish(ROWS / f"{CONTEXTS}.gz", [run, *_describe(contexts, answered)])
 
 

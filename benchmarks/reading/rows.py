@@ -4,40 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from benchmarks.reading.contexts import Context, Key
-from benchmarks.rows import read_lines
+from benchmarks.rows import Line, read_lines
 
 ROWS = Path(__file__).parent / "rows"
 """The folder of the rows: a file for the contexts, and one for each reader."""
 CONTEXTS = "contexts.jsonl"
+get_key = itemgetter("set", "id", "system", "size")
+"""Return what names the context of a line: that of a context, or that of a reader's answer from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A reader's answer from one context, and its scores."""
-
-    set: str
-    id: str
-    system: str
-    size: str
-    answer: str
-    em: int
-    f1: float
-    abstained: int
-
-    @property
-    def key(self) -> Key:
-        """Return what the answer belongs to."""
-        return self.set, self.id, self.system, self.size
-
-
-def append(path: Path, rows: Iterable[Any]) -> None:
-    """Add data classes to a file of JSON lines, in one write, after removing a last line that was cut off."""
-    text = "".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+def append(path: Path, rows: Iterable[Line]) -> None:
+    """Add rows to a file of JSON lines, in one write, after removing a last line that was cut off."""
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     with path.open("ab+") as stream:
         stream.seek(0)
         whole = stream.read().rfind(b"\n") + 1
@@ -54,11 +36,6 @@ def read_contexts(folder: Path) -> list[Context]:
         context = Context(**row)
         contexts[context.key] = context
     return list(contexts.values())
-
-
-def read_answers(path: Path) -> list[Answer]:
-    """Return the answers of a file."""
-    return [Answer(**row) for row in read_lines(path)]
 
 
 def _to_spans(kept: list[list[int]] | None) -> tuple[tuple[int, int, int], ...] | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.quality.controls import OURS
 from benchmarks.reading.contexts import MEETINGS, TOOLS, Key
-from benchmarks.reading.rows import Answer
+from benchmarks.reading.rows import get_key
+from benchmarks.rows import Line, Lines, group_lines
 from benchmarks.shared.statistics import Estimate, Floats, resample
 from benchmarks.shared.tasks import TASKS
 from benchmarks.table import Column, Row, Table
@@ -40,25 +40,18 @@ LEADS = (
     Column("lead in F1", "points", interval="bootstrap"),
     Column("standing"),
 )
+Groups = Mapping[tuple[str, str, str], Mapping[str, Line]]
+"""By set, size and system, the answer to each question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Tokens of a context, and of all documents."""
-
-    tokens: int
-    before: int
-
-
-def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Size], seed: int) -> list[Table]:
-    """Return the tables. `answers` are those of each reader."""
+def make_tables(answers: Mapping[str, Lines], sizes: Mapping[Key, Line], seed: int) -> list[Table]:
+    """Return the tables. `answers` are those of each reader, `sizes` the lines of the contexts."""
     read: list[Row] = []
     leads: list[Row] = []
-    for reader, rows in answers.items():
-        groups: dict[tuple[str, str, str], dict[str, Answer]] = {}
-        for row in rows:
-            groups.setdefault((row.set, row.size, row.system), {})[row.id] = row
-        groups = {place: groups[place] for place in sorted(groups) if len(groups[place]) >= FEWEST}
+    for reader, lines in answers.items():
+        by_place = sorted(group_lines(lines, "set", "size", "system").items())
+        groups = {place: {line["id"]: line for line in own} for place, own in by_place}
+        groups = {place: own for place, own in groups.items() if len(own) >= FEWEST}
         for (name, size, system), own in groups.items():
             place = {"reader": reader, "set": title(name), "size": size, "system": system}
             read.append({**place, **_average([list(own.values())], sizes, seed)})
@@ -78,16 +71,14 @@ def title(name: str) -> str:
     return TITLES[name] if name in TITLES else TASKS[name].title
 
 
-def _name_sets(groups: Mapping[tuple[str, str, str], Mapping[str, Answer]], size: str) -> list[str]:
+def _name_sets(groups: Groups, size: str) -> list[str]:
     """Return the sets of passages that tersely compressed to a size, or all sets for the size "all"."""
     return sorted(
         {n for n, own, system in groups if n in TASKS and (size == "all" or (own == size and system == OURS))}
     )
 
 
-def _list_means(
-    groups: Mapping[tuple[str, str, str], Mapping[str, Answer]],
-) -> Iterator[tuple[str, str, list[list[Answer]]]]:
+def _list_means(groups: Groups) -> Iterator[tuple[str, str, list[list[Line]]]]:
     """Yield each size and system with its answers to the sets of passages, if it has all of that size."""
     for size, system in dict.fromkeys((size, system) for _, size, system in groups):
         names = _name_sets(groups, size)
@@ -96,18 +87,18 @@ def _list_means(
             yield size, system, sets
 
 
-def _average(sets: Sequence[Sequence[Answer]], sizes: Mapping[Key, Size], seed: int) -> Row:
+def _average(sets: Sequence[Lines], sizes: Mapping[Key, Line], seed: int) -> Row:
     """Return the means over sets that count alike. Questions are drawn within each set."""
-    rows = [row for own in sets for row in own]
-    shares = [sum(sizes[r.key].tokens for r in own) / sum(sizes[r.key].before for r in own) for own in sets]
+    contexts = [[sizes[get_key(line)] for line in own] for own in sets]
+    shares = [sum(c["tokens"] for c in own) / sum(c["before"] for c in own) for own in contexts]
 
-    def mean(name: Literal["em", "abstained"]) -> float:
-        return round(float(np.mean([np.mean([getattr(r, name) for r in own]) for own in sets])), 4)
+    def mean(name: str) -> float:
+        return round(float(np.mean([np.mean([line[name] for line in own]) for own in sets])), 4)
 
     return {
-        "questions": len(rows),
+        "questions": sum(map(len, sets)),
         "tokens": round(float(np.mean(shares)), 4),
-        "F1": _estimate_mean([np.array([r.f1 for r in own]) for own in sets], seed),
+        "F1": _estimate_mean([np.array([line["f1"] for line in own]) for own in sets], seed),
         "exact": mean("em"),
         "abstained": mean("abstained"),
     }
@@ -120,9 +111,7 @@ def _estimate_mean(sets: Sequence[Floats], seed: int) -> Estimate:
     return Estimate(float(np.mean([values.mean() for values in sets])), float(low), float(high)).round()
 
 
-def _compare(
-    reader: str, groups: Mapping[tuple[str, str, str], Mapping[str, Answer]], seed: int
-) -> list[Row]:
+def _compare(reader: str, groups: Groups, seed: int) -> list[Row]:
     """Return tersely's lead over each system at the same size, and over all documents, by set and on the
     mean of the sets of passages."""
     rows: list[Row] = []
@@ -136,8 +125,8 @@ def _compare(
             both = [key for key in ours if key in theirs]
             if len(both) >= FEWEST:
                 pairs.setdefault(system, {})[name] = (
-                    np.array([ours[key].f1 for key in both]),
-                    np.array([theirs[key].f1 for key in both]),
+                    np.array([ours[key]["f1"] for key in both]),
+                    np.array([theirs[key]["f1"] for key in both]),
                 )
         for system, sets in pairs.items():
             place = {"reader": reader, "size": size, "against": system}

@@ -48,7 +48,7 @@ class RealResultsOptions(Options):
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     parser = make_parser("benchmarks.real_results", __doc__, "model", "threads", limit=150)
-    parser.add_argument("--set", choices=tuple(SETS), default=next(iter(SETS)), help="set of questions")
+    parser.add_argument("--set", choices=SETS, default=SETS[0], help="set of questions")
     parser.add_argument(
         "--python",
         type=Path,

@@ -1,4 +1,13 @@
-"""Run commands over packages and small projects, and make tool results from their output."""
+"""Make tool results again: by commands over packages and small projects, and from written texts.
+
+The folder of a set holds
+
+- `commands.toml`: the commands by the name of their result. Those of `[packages]` run beside the installed
+  packages, those of another table in a new folder with the project of this name.
+- `projects/NAME.export`: a project as `git fast-export --all` writes it.
+- `texts/NAME.txt`: the results that are not made by a command. They were drawn from a seed once, as logs and
+  replies of services, with the few lines that a question asks about at chosen places.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +15,11 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+PACKAGES = "packages"
 _TIMEOUT_S = 120
 _VARYING = (
     (re.compile(r"\b\d+\.\d\ds\b"), "0.05s"),
@@ -18,6 +28,7 @@ _VARYING = (
 )
 """Times that a command prints, and the text that replaces them."""
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{12}\b")
+_UNPACK = 'git init -q -b main . && git fast-import --quiet < "{export}" && git reset -q --hard'
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,28 @@ class Workbench:
 
     python: Path
     packages: Path
+
+    def make_result(self, folder: Path, name: str) -> str:
+        """Return the result of this name. `folder` holds its set."""
+        written = folder / "texts" / f"{name}.txt"
+        if written.is_file():
+            return written.read_text(encoding="utf-8")
+        commands = tomllib.loads((folder / "commands.toml").read_text(encoding="utf-8"))
+        ((project, command),) = ((project, own[name]) for project, own in commands.items() if name in own)
+        if project == PACKAGES:
+            return self.run(command)
+        return self.run_in_project(folder / "projects" / f"{project}.export", command)
+
+    def run_in_project(self, export: Path, command: str) -> str:
+        """Return what a command prints in a new folder with the project, with fixed times."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(os.path.realpath(name))
+            if unpacked := self.run(_UNPACK.format(export=export), folder):
+                raise RuntimeError(f"{export} cannot be unpacked: {unpacked}")
+            text = self.run(command, folder)
+            for pattern, replacement in _VARYING:
+                text = pattern.sub(replacement, text)
+            return text
 
     def run(self, command: str, folder: Path | None = None) -> str:
         """Return the output of a shell command, with the paths of this machine shortened.
@@ -69,18 +102,6 @@ class Workbench:
         return _ADDRESS.sub("0x7f3a5c0b2d40", text)
 
 
-Make = Callable[[Workbench], str]
-"""A way to make one tool result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A tool result by its kind and the way to make it."""
-
-    kind: str
-    make: Make
-
-
 def open_workbench(python: Path) -> Workbench:
     """Return the workbench of a Python and its installed packages."""
     found = subprocess.run(
@@ -90,58 +111,3 @@ def open_workbench(python: Path) -> Workbench:
         check=True,
     )
     return Workbench(python.absolute(), Path(found.stdout.strip()))
-
-
-def list_sources(tables: Mapping[str, Mapping[str, Make]]) -> dict[str, Source]:
-    """Return the sources by name. `tables` has a table of them for each kind."""
-    return {name: Source(kind, make) for kind, table in tables.items() for name, make in table.items()}
-
-
-def run(command: str) -> Make:
-    """Make the result of a command that runs beside the packages."""
-    return lambda bench: bench.run(command)
-
-
-def show(write: Callable[[], str]) -> Make:
-    """Make a result that a function writes."""
-    return lambda _: write()
-
-
-def run_after(prepare: Callable[[Path], None], command: str) -> Make:
-    """Make the result of a command in a folder that a function has filled, with fixed times."""
-
-    def make(bench: Workbench) -> str:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(os.path.realpath(name))
-            prepare(folder)
-            text = bench.run(command, folder)
-            for pattern, replacement in _VARYING:
-                text = pattern.sub(replacement, text)
-            return text
-
-    return make
-
-
-def run_beside(files: Mapping[str, str], command: str) -> Make:
-    """Make the result of a command in a folder that holds the files, with fixed times."""
-
-    def prepare(folder: Path) -> None:
-        for path, text in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, encoding="utf-8")
-
-    return run_after(prepare, command)
-
-
-def inspect(*names: str) -> Make:
-    """Make `pip inspect` of a folder that holds only the metadata of some packages."""
-
-    def make(bench: Workbench) -> str:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(os.path.realpath(name))
-            for package in names:
-                for found in bench.packages.glob(f"{package}-*.dist-info"):
-                    (folder / found.name).symlink_to(found)
-            return bench.run("python -m pip inspect --path .", folder)
-
-    return make

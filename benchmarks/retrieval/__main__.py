@@ -85,7 +85,7 @@ def measure(options: Options) -> Measured:
     tables = [
         *make_tables(lines),
         Table("Time of a question", TIMES, times, printed=False),
-        Table("A full experience bank", BANK, tuple(bank)),
+        Table("A full experience bank", BANK, (bank,)),
     ]
     return Measured(tables, embedder.name, {"dimension": embedder.dimension}, lines)
 

@@ -32,12 +32,11 @@ BANK = (
 )
 
 
-def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> list[Row]:
+def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> Row:
     """Return the times of a full bank.
 
     Vectors of entries are mixtures of two of `vectors` (n, dimension).
     """
-    rows: list[dict[str, str | float]] = []
     with tempfile.TemporaryDirectory() as folder:
         embedder = _KnownVectors(vectors, queries, seed)
         file = Path(folder) / "bank.db"
@@ -53,19 +52,17 @@ def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> list[Row]:
         opened = perf_counter() - started
         recall = _time(bank.recall, [f"query {q}" for q in range(CALLS)])
         insert = _time(bank.add, [_make_entry(n) for n in range(ENTRIES, ENTRIES + CALLS)])
-        rows.append(
-            {
-                "index": "exact",
-                "entries": ENTRIES,
-                "recall, p50": quantile(recall, 0.5, 2),
-                "recall, p95": quantile(recall, 0.95, 2),
-                "insert with merge, p50": quantile(insert, 0.5, 2),
-                "insert with merge, p95": quantile(insert, 0.95, 2),
-                "opening": round(opened, 1),
-            }
-        )
         bank.close()
-        return [{**row, "on disk": file.stat().st_size / 1e6} for row in rows]
+        return {
+            "index": "exact",
+            "entries": ENTRIES,
+            "on disk": file.stat().st_size / 1e6,
+            "recall, p50": quantile(recall, 0.5, 2),
+            "recall, p95": quantile(recall, 0.95, 2),
+            "insert with merge, p50": quantile(insert, 0.5, 2),
+            "insert with merge, p95": quantile(insert, 0.95, 2),
+            "opening": round(opened, 1),
+        }
 
 
 def _make_entry(number: int) -> Experience:

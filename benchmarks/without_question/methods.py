@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from benchmarks.quality.controls import HeadScorer, RandomScorer
+from benchmarks.quality.controls import HeadScorer, RandomScorer, Ranking, split_scores
+from benchmarks.shared.statistics import Floats
 from tersely import Compressor, Document
 from tersely.score import DocumentScores, ScoredInput, Scorer
 from tersely.score.words import split_terms
@@ -25,11 +26,8 @@ _DAMPING, _SIMILAR = 0.85, 0.1
 _TRIES = 12
 
 
-class EachHeadScorer:
+class EachHeadScorer(Ranking):
     """The first units of every document, in turn."""
-
-    threshold = 0.5
-    length_price = 0.0
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         return [
@@ -38,21 +36,16 @@ class EachHeadScorer:
         ]
 
 
-class LexRankScorer:
+class LexRankScorer(Ranking):
     """Centrality of units by LexRank (Erkan and Radev, 2004): PageRank over units that are linked if their
     tf-idf vectors have a cosine of at least 0.1."""
 
-    threshold = 0.5
-    length_price = 0.0
-
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         texts = [document.text[u.start : u.end] for document in documents for u in document.units]
-        ranks = iter(rank_by_centrality(texts))
-        by_document = [[next(ranks) for _ in document.units] for document in documents]
-        return [DocumentScores(max(scores, default=0.0), scores) for scores in by_document]
+        return split_scores(documents, rank_by_centrality(texts))
 
 
-def rank_by_centrality(texts: Sequence[str]) -> list[float]:
+def rank_by_centrality(texts: Sequence[str]) -> Floats:
     """Return the LexRank of each text, the highest as 1."""
     counts = [Counter(split_terms(text)) for text in texts]
     columns = {
@@ -69,7 +62,7 @@ def rank_by_centrality(texts: Sequence[str]) -> list[float]:
     ranks = np.full(len(texts), 1.0 / max(1, len(texts)), dtype=np.float32)
     for _ in range(50):
         ranks = (1 - _DAMPING) / max(1, len(texts)) + _DAMPING * (links.T @ ranks)
-    return (ranks / max(float(ranks.max(initial=0.0)), 1e-9)).clip(0, 1).astype(float).tolist()
+    return (ranks / max(float(ranks.max(initial=0.0)), 1e-9)).clip(0, 1).astype(float)
 
 
 class WordDropper:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 
 from benchmarks.quality import abstention, calibration
 from benchmarks.quality.__main__ import make_tables
-from benchmarks.quality.calibration import Coverage, Part, mix
+from benchmarks.quality.calibration import Part, mix
 from benchmarks.quality.controls import (
     HEAD,
     OURS,
@@ -27,9 +26,9 @@ from benchmarks.quality.controls import (
     HeadScorer,
     RandomScorer,
 )
-from benchmarks.quality.rows import make_lines, read_rows
-from benchmarks.quality.runner import OWN, QuestionRows, list_spans, run_task
+from benchmarks.quality.runner import OWN, QuestionRows, list_spans, read_rows, run_task
 from benchmarks.quality.slim import compress_to, count_rendered, locate_pieces
+from benchmarks.rows import Line
 from benchmarks.shared.tasks import Example, load, score_kept
 from benchmarks.table import Record, Table
 from tersely.compressor import Compressor
@@ -45,36 +44,33 @@ def examples(data: Path) -> list[Example]:
 
 
 @pytest.fixture(scope="module")
-def rows(examples: list[Example]) -> QuestionRows:
+def lines(examples: list[Example]) -> list[Line]:
     scorer = GoldScorer()
-    controls: dict[str, Scorer] = {
+    scorers: dict[str, Scorer] = {
+        OURS: scorer,
         WHOLE: DocumentScorer(scorer),
         RANDOM: RandomScorer(13),
         HEAD: HeadScorer(),
         WORDS: BM25Scorer(),
     }
-    return run_task(examples, scorer, controls, slim=False)
+    return run_task("hotpotqa", examples, scorers, slim=False)
 
 
 @pytest.fixture(scope="module")
-def tables(rows: QuestionRows, examples: list[Example]) -> dict[str, Table]:
-    lines = json.loads(json.dumps(make_lines("hotpotqa", examples, rows)))
-    tables = make_tables(lines, seed=1)
-    return {table.title: table for table in tables}
+def tables(lines: list[Line]) -> dict[str, Table]:
+    return {table.title: table for table in make_tables(json.loads(json.dumps(lines)), seed=1)}
 
 
-def test_every_system_stays_within_every_rate(rows: QuestionRows) -> None:
+def test_every_system_stays_within_every_rate(lines: list[Line]) -> None:
+    rows: QuestionRows = read_rows(lines)
     for (system, setting), questions in rows.items():
         assert len(questions) == 6
         for row, ours in zip(questions, rows[OURS, OWN], strict=True):
-            limit = ours.tokens_after if setting == OWN else float(setting) * row.tokens_before
-            assert row.tokens_after <= max(1, limit), system
+            limit = ours["tokens_after"] if setting == OWN else float(setting) * row["tokens_before"]
+            assert row["tokens_after"] <= max(1, limit), system
 
 
-def test_rows_are_read_as_they_were_written(examples: list[Example], rows: QuestionRows) -> None:
-    lines = make_lines("hotpotqa", examples, rows)
-    read = read_rows(lines)
-    assert read == {place: [replace(row, kept=()) for row in own] for place, own in rows.items()}
+def test_lines_have_what_tersely_keeps_of_each_question(examples: list[Example], lines: list[Line]) -> None:
     assert [line["id"] for line in lines] == [example.id for example in examples]
     for example, line in zip(examples, lines, strict=True):
         score = score_kept(example, line["kept"][OWN])
@@ -150,11 +146,12 @@ def test_llmslim_stays_within_the_budget(
 
 def test_parts_are_mixed_in_the_proportions_of_the_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "RECALLS", (0.9,))
-    rows = [
-        Coverage("A", 0.9, rate=0.4, kept=(1, 1, 0, 0), represented=15),
-        Coverage("B", 0.9, rate=0.2, kept=(1, 1), represented=5),
-    ]
-    (mixed,) = mix(rows)
+
+    def make_part(name: str, rate: float, kept: Sequence[int], represented: int) -> list[Line]:
+        results = [{"0.9": {"answer": answer, "rate": rate}} for answer in kept]
+        return [{"part": name, "represented": represented, "recalls": recalls} for recalls in results]
+
+    (mixed,) = mix([make_part("A", 0.4, (1, 1, 0, 0), 15), make_part("B", 0.2, (1, 1), 5)])
     assert mixed["promised"] == 0.9
     assert mixed["rate"] == pytest.approx(0.75 * 0.4 + 0.25 * 0.2)
     kept = mixed["kept"]

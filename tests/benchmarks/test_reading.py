@@ -14,9 +14,9 @@ import pytest
 from benchmarks.quality.controls import HeadScorer
 from benchmarks.reading import collect, meetings, tables
 from benchmarks.reading.contexts import ALL, PairScorer
-from benchmarks.reading.rows import ROWS, Answer, append, read_answers, read_contexts
-from benchmarks.reading.tables import MEAN, Size, make_tables
-from benchmarks.rows import publish, read_lines
+from benchmarks.reading.rows import ROWS, append, get_key, read_contexts
+from benchmarks.reading.tables import MEAN, make_tables
+from benchmarks.rows import Line, publish, read_lines
 from benchmarks.shared.environment import name_model
 from tersely import Compressor
 from tersely.errors import InvalidInputError
@@ -76,12 +76,12 @@ def test_prompts_that_are_answered_elsewhere_come_back(work: Path, tmp_path: Pat
         path.write_text("".join(json.dumps(a) + "\n" for a in answers), encoding="utf-8")
     asked = ["ask", str(work), "--reader", f"file:{prompts}", "--name", "people"]
     assert collect.main(asked) == 0
-    answers = read_answers(work / "answers-people.jsonl")
+    answers = list(read_lines(work / "answers-people.jsonl"))
     by_key = {c.key: c for c in read_contexts(work)}
     assert len(answers) == len(by_key)
-    assert all(answer.answer == by_key[answer.key].text[:20] for answer in answers)
+    assert all(answer["answer"] == by_key[get_key(answer)].text[:20] for answer in answers)
     assert collect.main(asked) == 0
-    assert len(read_answers(work / "answers-people.jsonl")) == len(by_key)  # none is asked again
+    assert len(list(read_lines(work / "answers-people.jsonl"))) == len(by_key)  # none is asked again
     assert collect.main(["prompts", str(work), "--out", str(tmp_path / "rest"), "--name", "people"]) == 0
     assert not (tmp_path / "rest" / "prompts-01.jsonl").read_text(encoding="utf-8")
 
@@ -100,20 +100,21 @@ def test_too_few_batches_and_bad_answers_are_named(
 
 def test_an_unfinished_last_line_is_written_again(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    first, second = (Answer("s", key, "x", "0.1", "a", 1, 1.0, 0) for key in "ab")
+    first, second = ({"set": "s", "id": key, "answer": "x"} for key in "ab")
     append(path, [first])
     with path.open("a", encoding="utf-8") as stream:
         stream.write('{"set": "s", "id"')
-    assert read_answers(path) == [first]
+    assert list(read_lines(path)) == [first]
     append(path, [second])
-    assert read_answers(path) == [first, second]
+    assert list(read_lines(path)) == [first, second]
 
 
 def test_leads_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "FEWEST", 1)
 
-    def give(name: str, key: str, system: str, size: str, f1: float) -> Answer:
-        return Answer(name, key, system, size, "x", int(f1), f1, int(not f1))
+    def give(name: str, key: str, system: str, size: str, f1: float) -> Line:
+        scores = {"em": int(f1), "f1": f1, "abstained": int(not f1)}
+        return {"set": name, "id": key, "system": system, "size": size, **scores}
 
     answers = [
         *(give("squad", key, "tersely", "0.1", f1) for key, f1 in (("a", 1.0), ("b", 0.0))),
@@ -122,7 +123,7 @@ def test_leads_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         give("hotpotqa", "c", "tersely", "0.1", 1.0),
         give("hotpotqa", "c", "BM25", "0.1", 0.0),
     ]
-    sizes = {a.key: Size(10 if a.size == "0.1" else 100, 100) for a in answers}
+    sizes = {get_key(a): {"tokens": 10 if a["size"] == "0.1" else 100, "before": 100} for a in answers}
     read, leads = make_tables({"people": answers}, sizes, seed=1)
     row = read.find(set="SQuAD, 10 hard negatives", system="tersely")
     assert (row["questions"], row["tokens"], row["exact"], row["abstained"]) == (2, 0.1, 0.5, 0.5)

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from benchmarks.real_results import __main__ as real_results
-from benchmarks.real_results.questions import SETS, Loaded, Question, load
-from benchmarks.real_results.workbench import Source, Workbench, run_beside
+from benchmarks.real_results.questions import FOLDER, SETS, Loaded, Question, load
+from benchmarks.real_results.workbench import Workbench
 from benchmarks.table import Record
 from benchmarks.tool_results.methods import MASKING
 
 BENCH = Workbench(Path(sys.executable), Path(sys.prefix))
 
 
-def make_question(set_name: str, name: str, answer: str, evidence: str) -> Question:
-    source: Source = SETS[set_name][name]
-    text = source.make(BENCH)
-    return Question(f"{name}-1", source.kind, name, "Which one?", (answer,), (evidence,), text)
+def make_question(set_name: str, name: str, kind: str, answer: str, evidence: str) -> Question:
+    text = BENCH.make_result(FOLDER / set_name, name)
+    return Question(f"{name}-1", kind, name, "Which one?", (answer,), (evidence,), text)
 
 
 @pytest.fixture(scope="module")
 def questions() -> tuple[Question, ...]:
     """Return a question about a small project and one about a written log."""
     return (
-        make_question("development", "settings_toml", "yara", 'scan = "yara"'),
-        make_question("evaluation", "gradle_log", "roundToKrona()", "use roundToKrona()"),
+        make_question("development", "settings_toml", "configuration", "yara", 'scan = "yara"'),
+        make_question("evaluation", "gradle_log", "log", "roundToKrona()", "use roundToKrona()"),
     )
 
 
@@ -41,15 +42,26 @@ def test_an_answer_counts_only_with_its_evidence(questions: tuple[Question, ...]
 
 @pytest.mark.parametrize("name", SETS)
 def test_drawn_questions_are_kept_or_dropped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sources = dict.fromkeys(SETS[name], Source("log", lambda _: "an empty result"))
-    monkeypatch.setitem(SETS, name, sources)
+    monkeypatch.setattr(Workbench, "make_result", lambda *_: "an empty result")
     loaded = load(name, Path(sys.executable), limit=5)
     assert (loaded.questions, len(loaded.dropped)) == ((), 5)
 
 
+@pytest.mark.parametrize("name", SETS)
+def test_each_question_has_its_written_text_or_command(name: str) -> None:
+    folder = FOLDER / name
+    commands = tomllib.loads((folder / "commands.toml").read_text(encoding="utf-8"))
+    made = {result for own in commands.values() for result in own}
+    written = {path.stem for path in (folder / "texts").iterdir()}
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    assert made & written == set()
+    assert made | written == {json.loads(line)["source"] for line in lines}
+    assert {path.stem for path in (folder / "projects").iterdir()} == commands.keys() - {"packages"}
+
+
 def test_results_have_neither_times_nor_paths_of_the_machine() -> None:
-    make = run_beside({"a.txt": "took 1.23s\n"}, "cat a.txt; pwd")
-    assert make(BENCH) == "took 0.05s\n/app\n"
+    export = FOLDER / "development" / "projects" / "settings.export"
+    assert BENCH.run_in_project(export, "echo took 1.23s; pwd") == "took 0.05s\n/app\n"
 
 
 def test_a_run_has_both_tables(

@@ -1,1 +1,0 @@
-"""The set that splitting was designed with."""
