@@ -63,6 +63,16 @@ def test_both_promises_hold_for_exchangeable_questions(share: float) -> None:
     assert np.mean(passed) <= share + 1 / 41 + error  # not by letting everything through
 
 
+def test_the_interval_of_what_is_refused_holds_the_true_share() -> None:
+    draw = np.random.default_rng(6)
+    held = []
+    for _ in range(200):
+        own = make_answerability(draw.uniform(0.5, 1, 40).tolist(), draw.uniform(0, 1, 40).tolist())
+        low, high = own.refused_interval(0.9)
+        held.append(low <= own.make_abstention(0.9).least <= high)  # as they are uniform from 0 to 1
+    assert 0.9 <= np.mean(held) <= 0.99
+
+
 def test_a_question_without_an_answer_is_refused() -> None:
     result = compress(JudgingScorer(0.2), abstain=0.9)
     assert (result.status, result.text, result.kept, result.tokens_after) == ("abstained", "", (), 0)
@@ -165,7 +175,9 @@ def test_own_questions_replace_the_promise_and_widen_the_bound() -> None:
     assert own.make_abstention(0.9).least >= 0.7
     assert own.make_abstention(0.9).refused > 0.95
     assert own.reference.bound == pytest.approx(6.0)
-    assert own.calibrate(answered, [], {}).make_abstention(0.9).refused == 0.0
+    without = own.calibrate(answered, [], {})
+    assert without.make_abstention(0.9).refused == 0.0
+    assert without.refused_interval(0.9) == (0.0, 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -37,6 +37,11 @@ def test_a_calibrated_model_keeps_the_answer(tmp_path: Path) -> None:
     report = calibrate(model, [*[CASE] * 12, {**CASE, "answers": ["1999"]}])
     assert (report["questions"], report["without an answer sentence"]) == (12, 1)
     assert list(report["recall"]) == ["0.8", "0.9"]  # 12 questions promise no more than 12/13
+    assert re.fullmatch(
+        r"lets \d+% to 100% of further questions with an answer through, and refuses \d+% to \d+% of those "
+        r"without one",
+        report["abstain"]["0.9"],
+    )
     compressor = Compressor(model)
     assert compressor.model != Compressor().model
     assert "1861" in compressor.compress(QUERY, DOCS, recall=0.9).text

@@ -126,8 +126,10 @@ def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path)
             f"{high:.0%} of further questions"
         )
         if answerability is not None:
+            passed, refused = answerability.answered.interval(share), answerability.refused_interval(share)
             abstentions[f"{share:g}"] = (
-                f"refuses {answerability.make_abstention(share).refused:.0%} without an answer"
+                f"lets {passed[0]:.0%} to {passed[1]:.0%} of further questions with an answer through, and "
+                f"refuses {refused[0]:.0%} to {refused[1]:.0%} of those without one"
             )
     return Report(
         {

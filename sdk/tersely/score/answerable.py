@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tersely.runtime.artifacts import Artifact
-from tersely.score.calibration import Calibration, read_part
+from tersely.score.calibration import Calibration, make_interval, read_part
 from tersely.score.features import (
     EXACT_FEATURES,
     QUERY_FEATURES,
@@ -146,8 +146,18 @@ class Answerability:
         Raises ValueError for a share that is too high for this number of questions.
         """
         least = self.answered.threshold(share)
-        passed = sum(score >= least for score in self.unanswered.scores)
-        return Abstention(least, 1 - (passed + 1) / (len(self.unanswered.scores) + 1))
+        return Abstention(least, self._count_refused(least) / (len(self.unanswered.scores) + 1))
+
+    def refused_interval(self, share: float) -> tuple[float, float]:
+        """Return the 95 % interval of the share of further questions without an answer that are refused.
+
+        Raises ValueError as `make_abstention` does.
+        """
+        refused = self._count_refused(self.answered.threshold(share))
+        return make_interval(refused, len(self.unanswered.scores) + 1 - refused)
+
+    def _count_refused(self, least: float) -> int:
+        return sum(score < least for score in self.unanswered.scores)
 
     def calibrate(
         self, answered: Sequence[Judgement], unanswered: Sequence[Judgement], questions: Mapping[str, int]

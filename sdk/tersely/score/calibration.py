@@ -57,9 +57,7 @@ class Calibration:
         distribution. Raises ValueError as `threshold` does.
         """
         lost = self._lost(recall) + 1
-        drawn = np.random.default_rng(0).beta(len(self.scores) + 1 - lost, lost, 100_000)
-        low, high = np.quantile(drawn, (0.025, 0.975))
-        return float(low), float(high)
+        return make_interval(len(self.scores) + 1 - lost, lost)
 
     def _lost(self, recall: float) -> int:
         """Return the number of questions that may score below the threshold."""
@@ -76,6 +74,14 @@ class Calibration:
         """Read an object from the values of `to_dict`. Raises KeyError, TypeError or ValueError for anything
         else."""
         return cls(tuple(map(float, values["scores"])), dict(values["questions"]))
+
+
+def make_interval(inside: int, outside: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share that has a beta distribution with these two parameters."""
+    if not inside:
+        return 0.0, 0.0
+    low, high = np.quantile(np.random.default_rng(0).beta(inside, outside, 100_000), (0.025, 0.975))
+    return float(low), float(high)
 
 
 def read_part(artifact: Artifact, file: str, read: Callable[[Any], Part]) -> Part | None:
