@@ -304,3 +304,24 @@ ELF Header:
   Type:    EXEC
   Entry:   0x42
 """
+PRICES = r"""
+\begin{tabular}{lr}
+Part & Price \\ \hline
+rope & 7 \\
+lamp & 8 \\
+\end{tabular}
+"""
+VERSIONS = """\
+crane:
+  Installed: 1.2
+  Candidate: 1.3
+  Table:
+ *** 1.2 500
+        500 http://yard.example stable
+lamp:
+  Installed: 2.1
+  Candidate: 2.2
+  Table:
+ *** 2.1 500
+        500 http://pier.example stable
+"""

@@ -21,10 +21,12 @@ from tests.sdk.record_texts import (
     LOCALE,
     MAPS,
     PLAYLIST,
+    PRICES,
     PROCESSES,
     ROWS,
     STATEMENT,
     TESTS,
+    VERSIONS,
 )
 from tests.sdk.units import grows_linearly
 
@@ -58,6 +60,9 @@ from tests.sdk.units import grows_linearly
         (FILES, "Modify: 2021-03-05 11:00:00", ["File: /etc/dock.conf"]),
         (ACCOUNTS, "<TRNAMT>8.25", ["<STMTRS>", "<ACCTID>5511", "<STMTTRN>", "</STMTTRN>"]),
         (ACCOUNTS, "<TRNAMT>9.75", ["<STMTRS>", "<ACCTID>5522", "<STMTTRN>", "</STMTTRN>"]),
+        (PRICES, "lamp & 8 \\\\", ["Part & Price \\\\ \\hline"]),
+        (VERSIONS, "*** 1.2 500", ["crane:"]),
+        (VERSIONS, "*** 2.1 500", ["lamp:"]),
         (LOCALE, "mon_grouping 3;3", ["LC_MONETARY", "END LC_MONETARY"]),
     ],
 )

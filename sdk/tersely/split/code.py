@@ -91,6 +91,9 @@ def find_code_end(lines: Lines, index: int) -> int | None:
         return None  # a word such as `end` closes a block above
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
+    if end - index == LONGEST_RUN and end < len(lines) and lines.indent(end) > base:  # not inside a record
+        starts = (at for at in range(end - 1, index, -1) if lines.indent(at) == base)
+        end = next((at for at in starts if lines.texts[at].rstrip().endswith((":", ","))), end)
     if all(map(_TAGGED.match, lines.texts[index:end])):
         return None
     if any(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tersely.split.lines import Format, Likeness, Lines
+from tersely.split.lines import Format, Likeness, Lines, find_lines
 from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 
@@ -101,7 +101,8 @@ def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: st
     """Return whether records are rows of values, and not code or prose with commas."""
     sample = records[:_SAMPLE]
     if separator == "\t":
-        return True
+        is_inside = index > 0 and lines.texts[index - 1].strip() != "" and not lines.indent(index - 1)
+        return not is_inside or any(record.cells[0] for record in sample)  # other tabs indent the lines
     text = [lines.text[record.start : record.end] for record in sample]
     if separator == "|" and any(row.lstrip().startswith("|") for row in text):
         return False
@@ -120,6 +121,41 @@ def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: st
 CSV = Format(
     "row", re.compile(r"#[^\n]*\n|[^\n\"]*[\t,;|]|\"", re.MULTILINE), _find_end, only_starts_paragraphs=True
 )
+
+
+def _find_fence_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a table of AsciiDoc, between two lines of a bar and equals signs."""
+    if lines.csv_budget > 0:
+        fence = lines.texts[index].rstrip()
+        for end in range(index + 1, len(lines)):
+            if lines.texts[end].rstrip() == fence:
+                return end + 1
+        lines.csv_budget -= len(lines.text) - lines.starts[index]
+    return None
+
+
+FENCED = Format("table", re.compile(r"\|={3,}[ \t]*$", re.MULTILINE), _find_fence_end)
+
+
+def open_fenced(text: str, start: int, end: int) -> Node:
+    """Return the rows of a table of AsciiDoc. A row may have several lines, and each cell begins with a bar.
+
+    If a blank line follows the first row, that row has the names of the columns.
+    """
+    lines = list(find_lines(text, start, end))[1:-1]
+    rows: list[Node] = []
+    cells = columns = 0
+    for left, right in lines:
+        count = text.count("|", left, right)
+        columns = columns or count
+        if rows and (cells < columns or not count):
+            rows[-1].end = right
+        else:
+            rows.append(Node(left, right))
+            cells = 0
+        cells += count
+    has_names = len(rows) > 1 and text.count("\n", rows[0].end, rows[1].start) > 1
+    return Node(start, end, rows[1:] if has_names else rows, Series("// "))
 
 
 def has_names(records: Sequence[Record]) -> bool | None:

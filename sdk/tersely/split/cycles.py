@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tersely.split.places import Head, Place
+from tersely.split.places import BULLETS, Head, Place
 from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
 
 _LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
@@ -23,7 +23,6 @@ _IDENTITY = re.compile(r"[\W\d]*(?:\w*name|\w*id|title)\b", re.IGNORECASE)
 _OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
 """Kinds of blocks that are no part of cycles."""
 _LABEL = re.compile(r"\w[\w .-]*[:=]")
-_BULLETS = "-*+•"
 _FEWEST_LINES = 6
 _DEEPEST = 4
 """Most levels of records inside each other, and most kinds of records next to each other."""
@@ -63,11 +62,11 @@ def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
 
 
 def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
-    """Yield the regions between headings, code, entries of a log and paragraphs."""
+    """Yield the regions between headings, code, entries of a log, paragraphs and received lines."""
     region: list[Place] = []
     for place in places:
         is_paragraph = place.block.kind == "sentence" and not place.indent
-        if is_paragraph or place.block.kind in _OTHERS:
+        if is_paragraph or place.block.kind in _OTHERS or place.block.prefix == "<":
             yield region
             region = []
         else:
@@ -238,15 +237,19 @@ class _Reader:
         return fit[0] if fit else None
 
     def _recurs(self, first: Tag, groups: Sequence[Group], depth: int) -> bool:
-        """Return whether the records that begin with a tag have lines, and share tags."""
+        """Return whether the records that begin with a tag have lines, and share tags.
+
+        A tag of signs may also end each record. Then every second record is empty.
+        """
         records = [record for group in groups for record in self._cut(group, first)]
         bodies = [{tag for at in record[1:] if (tag := self._tags[at])} for record in records]
         filled = [body for body in bodies if body]
         leads = depth and all(self._tags[group[0]] == first for group in groups if group)
-        fewest = 0 if leads else len(bodies) * (5 if depth else 9)
+        is_paired = not first.text[0].isalnum() and len(bodies) > 2 and not any(bodies[1::2])
+        fewest = 0 if leads else len(bodies) * (5 if depth or is_paired else 9)
         if len(filled) * 10 < fewest or len(filled) < 2:
             return False
-        if first.text[0] in _BULLETS:
+        if first.text[0] in BULLETS:
             below = [tag.text[:1] for body in filled for tag in body]
             if below.count(first.text[0]) * 2 >= len(below):
                 return False  # a list of items that are alike

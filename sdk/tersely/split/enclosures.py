@@ -24,7 +24,7 @@ _MOST_WORDS = 16
 """At most this many words, such as "module", are used to pair the first and last lines of sections."""
 _IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
 """The line in a section that names what the section describes."""
-_CELLS = re.compile(r".*[^\\]&.*\\\\\s*$")
+_CELLS = re.compile(r".*[^\\]&.*\\\\\s*(?P<rule>\\\w+)?$")
 """A row of a LaTeX table."""
 RULED = re.compile(r"\s*\\(?:h|top|mid|bottom)(?:line|rule)\b\s*")
 """A rule between the rows of a LaTeX table."""
@@ -56,8 +56,9 @@ def names_columns(place: Place) -> bool:
     """Return whether a line in a section has the names of columns, as in wikitext and LaTeX."""
     if place.line.startswith("!"):
         return True
+    cells = _CELLS.match(place.line)
     is_ruled = place.below is not None and RULED.match(place.below.line) is not None
-    return is_ruled and _CELLS.match(place.line) is not None
+    return cells is not None and (is_ruled or RULED.fullmatch(cells["rule"] or "") is not None)
 
 
 def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:

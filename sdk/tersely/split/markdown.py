@@ -26,6 +26,7 @@ _FIELD = re.compile(r"[ \t]{2,}[A-Z][\w-]*(?: [A-Z][\w-]*)?: \S")
 _MARKED = re.compile(
     rf"""{_HASHES.pattern}
     | \*{{1,6}}\ +\S                                                    # org
+    | ={{1,6}}\ +[^\W_]                                                 # AsciiDoc
     | [ \t]*\\(?:part|chapter|(?:sub){{0,2}}section)\*?\{{              # LaTeX
     | [^\W\d_][^\n|]*\ (?P<sign>[*=#~])(?P=sign){{4,}}[ \t]*$           # filled with signs up to the margin
     """,
@@ -61,9 +62,11 @@ def is_field(lines: Lines, index: int) -> bool:
 def _find_marked_end(lines: Lines, index: int) -> int | None:
     """Return the index after a heading with a mark in its own line, unless it is a comment or too long.
 
-    Stars mark headings only in org. Elsewhere they are those of lists.
+    Stars mark headings only in org. Elsewhere they are those of lists. Equals signs do below a blank line.
     """
     line = lines.texts[index]
+    if line[0] == "=" and index and not lines.is_blank(index - 1):
+        return None
     neighbours = lines.texts[max(index - 1, 0) : index] + lines.texts[index + 1 : index + 2]
     is_comment = _COMMENT.match(line) and any(_COMMENT.match(other) for other in neighbours)
     is_item = line[0] == "*" and not lines.has_starred_headings
@@ -81,7 +84,7 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
     if _RULE.match(line) or _SIGNS.match(line):
         is_framed = len(following) == 2 and following[0].strip() and following[1].rstrip() == line.rstrip()
         return index + 3 if is_framed else None
-    if not following or not _RULE.match(following[0]):
+    if not following or not _RULE.match(following[0]) or lines.indent(index + 1) > lines.indent(index):
         return None
     is_above_title = len(line.strip()) != len(following[0].strip()) and _find_framed_end(lines, index + 1)
     return None if is_above_title else index + 2

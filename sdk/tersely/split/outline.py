@@ -16,7 +16,7 @@ from tersely.split.enclosures import RULED, Enclosures, names_columns, names_rec
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, State, find_places, is_rule
+from tersely.split.places import CLAUSE, CUE, RULE, Depths, Head, Place, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.split.surroundings import Surroundings, announces_entries, find_names, tie_comments
@@ -29,8 +29,7 @@ _LONG_CLAUSE = 120
 _DEEPEST = 16
 """Largest depth of nested lines that is followed."""
 _MOST_HEADS = 64
-"""A block needs its heads, and what these need. But if a head needs more units than this, the block needs
-only the head. Without this limit, if each of many lines announced the next one, the last would need all."""
+"""If a head needs more units than this, a block needs only the head. Otherwise chains would need all."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
 """A line that says nothing, such as `}`, or `} -> null` of Terraform, or `\\hline` of LaTeX."""
@@ -95,7 +94,8 @@ class _Reader:
             heads = state.list_heads(place.indent)
             if cycle := self._cycles.get(place):
                 own = [self._head(head.units[0], head) for head in cycle.heads]
-                heads = [*state.begins, *filter(cycle.allows, heads), *own, *cycle.names]
+                steps = filter(None, [state.step])
+                heads = [*state.begins, *steps, *filter(cycle.allows, heads), *own, *cycle.names]
             self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)
@@ -121,8 +121,7 @@ class _Reader:
         """Make each line that is a head need the first unit under it, so that the head is not kept alone."""
         for unit in sorted(self._bodies, reverse=True):
             body = self._bodies[unit]
-            needs = {*self._needs.get(unit, ()), body, *self._find_heads(body)}
-            self._needs[unit] = needs - {unit}
+            self._needs[unit] = {*self._needs.get(unit, ()), body, *self._find_heads(body)} - {unit}
         for name, unit in self._names.items():
             self._needs[name] = {*self._needs[name], *self._needs[unit], unit} - {name}
 
@@ -186,8 +185,10 @@ class _Reader:
             state.condition = self._head(subject.units[-1], subject)
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
-        if state.quote and (place.block.prefix or indent < state.quote.indent):
+        if state.quote and indent < state.quote.indent:
             state.quote = None
+        if state.quote and self._around.ends_quote(place):
+            state.quote, state.sender = None, state.sender if place.block.prefix else None
         if state.sender and place.starts_run and self._records.holds(run) and indent <= state.sender.indent:
             state.sender = None
         if place.is_text and (clause := CLAUSE.match(line)):
@@ -293,7 +294,8 @@ class _Reader:
         if place in self._records.leads and is_free and self._records.is_head(place):
             state.record = self._head(first, place)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
-            if place.below and (line.strip().isdigit() or (line.rstrip().endswith(":") and place.has_body)):
+            is_number = line.strip().isdigit() or (place.below and CUE.match(place.below.line))
+            if place.below and (is_number or (line.rstrip().endswith(":") and place.has_body)):
                 self._bodies[first] = place.below.units[0]
                 state.record.units += (self._bodies[first],)
                 if "-->" in place.below.line:

@@ -12,10 +12,11 @@ from tersely.split.lines import Lines
 from tersely.split.prose import PREFIX, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
+BULLETS = "-*+•"
 CUE = re.compile(r"\s*[\d:.,]+ -->")
 """The time of a subtitle."""
 _HASHES = re.compile(r"\s*(#{1,6})")
-_SIGNED = re.compile(r"(={1,6})[^=].*[^=]\1")
+_SIGNED = re.compile(r"(={1,6})(?: .*|[^=].*[^=]\1)")
 """A heading between equals signs, as in wikitext and AsciiDoc: the more signs, the deeper."""
 _STARS = re.compile(r"(\*{2,6})\s")
 """The stars before a nested item of wikitext or AsciiDoc."""
@@ -40,6 +41,7 @@ RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
 _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
 """A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""
+_RIGHT = re.compile(r"[ ]*\d+(?=\s)")
 _TIME = re.compile(r"\s*[\[(]?\d")
 
 
@@ -186,6 +188,8 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     has_signs = any(map(_SIGNED_BLOCK.match, firsts))
     indents = [_find_indent(lines, block, has_signs, run in guttered) for block, _, run in entries]
     for number, (block, below) in enumerate(pairwise(blocks)):
+        if _are_aligned(firsts[number], firsts[number + 1]):
+            indents[number + 1] = indents[number]
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
     places: list[Place] = []
@@ -240,6 +244,12 @@ def _find_indent(lines: Lines, block: Block, has_signs: bool, in_gutter: bool) -
     if stars := _STARS.match(line):
         return len(stars[1]) - 1
     return lines.indent(block.first)
+
+
+def _are_aligned(above: str, line: str) -> bool:
+    """Return whether both lines begin with numbers, which are aligned to the right."""
+    ends = [found.end() if (found := _RIGHT.match(text)) else 0 for text in (above, line)]
+    return ends[0] == ends[1] > 0
 
 
 def is_rule(block: Block, line: str) -> bool:

@@ -36,7 +36,7 @@ SECTION = re.compile(
       (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
-    | \[{1,2}(?!\w+://)[^\W\d_][^\[\]]*\]{1,2}
+    | \[{1,2}(?!\w+://)[^\W\d_][^\[\]=]*\]{1,2}
     )\s*$""",
     re.VERBOSE,
 )
@@ -61,6 +61,7 @@ _USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
 """An argument that may be repeated, or an option in brackets, in the description of a command."""
 _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
 """A sentence in quotes, alone in its line."""
+_NAMED_QUOTE = re.compile(r"\s*[\w.-]+ \"[^\"]*\"\s*")
 _SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{6,})")
 """A sign of code between blanks, an annotation with arguments, or dots that lead to a value."""
 _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
@@ -101,6 +102,8 @@ _PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
 """A name and its value in brackets. Several of them are no titles."""
 _COUNTS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]")
 """How many there are of each kind. It is no title."""
+_ROW = re.compile(r"\d+\s{4,}\d")
+"""Two columns of numbers. They are no title either."""
 _LONGEST_TITLE, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
 _OPENING = "\"'“‘«([*_`"
@@ -230,7 +233,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     if not _is_wordy(left):
         return False
     right = PREFIX.sub("", right.rstrip(), count=1)
-    if _are_alike(left, right):
+    if _are_alike(left, right) or (_NAMED_QUOTE.fullmatch(left) and _NAMED_QUOTE.fullmatch(right)):
         return False
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
@@ -299,6 +302,7 @@ def _find_line_kind(lines: Lines, index: int) -> Kind:
         or line.rstrip("\"'”’)]*_").endswith((*_STOPS, ",", ";"))
         or not _is_wordy(line)
         or _COUNTS.match(line)
+        or _ROW.match(line)
     ):
         return "line"
     is_alone = (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tersely.split.lines import CLOSER
-from tersely.split.places import Place
+from tersely.split.places import CUE, Place
 
 LABEL = re.compile(
     r"""[ \t]*(?:[-*+•][ \t]+)?["'*_`]*
@@ -40,7 +40,8 @@ class Records:
         indents, lowest = dict[int, int](), dict[int, int]()
         for place in places:
             is_head = place.has_body and place.below is not None and place.below.run == place.run
-            if place.starts_run or (place.indent < lowest[place.run] and is_head):
+            is_lower = not place.starts_run and place.indent < lowest[place.run] and is_head
+            if place.starts_run or is_lower or self._follows_preamble(place):
                 self.leads.add(place)
             lowest[place.run] = min(place.indent, lowest.get(place.run, place.indent))
             # Lines that are indented more continue the value above them. A gutter counts as an indent.
@@ -54,24 +55,34 @@ class Records:
         """Runs in which at least half of the lines, and at least two, have a name and a value."""
         self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
+    def _follows_preamble(self, place: Place) -> bool:
+        """Return whether a line begins as several runs do, and is right below a first line that does not."""
+        above = place.above
+        if above is None or above.above or above.run != place.run or above.indent != place.indent:
+            return False
+        if above.block.kind != "line" or place.block.kind not in ("line", "sentence"):
+            return False
+        return self._starts[first_word(place)] > 1 == self._starts[first_word(above)]
+
     def holds(self, run: int) -> bool:
         """Return whether enough lines of a run have a name and a value."""
         return run in self._records
 
     def is_head(self, place: Place) -> bool:
         """Return whether the first line of a run tells what the other lines are about."""
-        if place.run in self._tables:
+        if place.run in self._tables or CUE.match(place.line):
             return True
         below = place.below
         while below is not None and below.run == place.run and below.indent > place.indent:
             below = below.below
         if below is None or below.run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
-        if CLOSER.fullmatch(below.line):
+        are_alike = all(line.has_body and _KEY.fullmatch(line.line.rstrip()) for line in (place, below))
+        if are_alike or CLOSER.fullmatch(below.line):
             return False
         if place.run in self._records:
             # A line with indented lines below it, such as `a.c:3: error`, does not head siblings like it.
-            differs = _shape(place.line) != _shape(below.line)
+            differs = shape(place.line) != shape(below.line)
             return _KEY.match(place.line) is not None or below is place.below or differs
         if self._is_single or OPTION.match(place.line):
             return False
@@ -80,9 +91,7 @@ class Records:
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False
         words = [first_word(place), first_word(below)]
-        return _shape(place.line) != _shape(below.line) or (
-            self._starts[words[0]] > 1 and words[0] != words[1]
-        )
+        return shape(place.line) != shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
 
     def heads_text(self, place: Place) -> bool:
         """Return whether the text after a record belongs to it, as the text of a mail belongs to its header.
@@ -101,7 +110,7 @@ class Records:
         return below.run not in self._tables or first_word(below) != first_word(place)
 
 
-def _shape(line: str) -> str:
+def shape(line: str) -> str:
     """Return the pattern of letters and digits at the start of a line. Lines of one list begin alike."""
     word = (line.split(maxsplit=1) or [""])[0]
     word = _NUMBER.sub("9", _LETTERS.sub(lambda found: "A" if found[0][0].isupper() else "a", word))

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
-from tersely.split.csv_rows import CSV
+from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
@@ -54,6 +54,7 @@ _FORMATS = (
     YAML,
     SETTINGS,
     *DIFFS,
+    FENCED,
     *TABLES,
     MODULE,
     *HEADINGS,

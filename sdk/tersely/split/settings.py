@@ -159,6 +159,9 @@ def _is_toml(text: str) -> bool:
 def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
     """Return whether statements are those of settings, and not lines that happen to have a sign in them."""
     keys = [statement for statement in statements if not statement.is_header]
+    headers = [statement.name for statement in statements if statement.is_header]
+    if len({*headers}) < len(headers):
+        return False  # several files; the lines that name them are above their sections
     if sum(key.is_code for key in keys) * 2 > len(keys):
         return False
     near = [

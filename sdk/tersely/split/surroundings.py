@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
-from tersely.split.places import CLAUSE, CUE, Head, Place, is_rule
-from tersely.split.records import LABEL, OPTION, first_word
+from tersely.split.places import BULLETS, CLAUSE, CUE, Head, Place
+from tersely.split.records import LABEL, OPTION, first_word, shape
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
@@ -32,6 +32,10 @@ class Surroundings:
     def __init__(self, places: Sequence[Place]) -> None:
         self.cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
+        self._has_answers = any(
+            p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
+        )
+        """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {place: first_word(place) for place in _find_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
@@ -43,7 +47,9 @@ class Surroundings:
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         self._titles |= below_heading & captions
         self._captioned = {place.run for place in self._titles & captions}
-        self._titles |= _find_first_fields(places)
+        leaders = _find_leaders(places)
+        self._titles.update(leaders)
+        self._alien = _find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {**dict(_find_noted(places)), **dict(_find_labelled(places))}
 
     def is_option(self, place: Place) -> bool:
@@ -82,6 +88,16 @@ class Surroundings:
             return None
         return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
 
+    def ends_quote(self, place: Place) -> bool:
+        """Return whether a block ends a quotation: a line with a sign before it, or a remark between answers.
+
+        An answer has a sign too, and so has an empty line between quoted ones.
+        """
+        if not self._has_answers:
+            return place.block.prefix != ""
+        is_answer = place.block.prefix == "<" or not place.line
+        return place.block.kind == "list_item" or (place.block.prefix != "" and not is_answer)
+
     def starts_step(self, place: Place) -> bool:
         """Return whether a line heads all lines down to the next such line.
 
@@ -93,7 +109,9 @@ class Surroundings:
         return place in self._titles or (is_above and _STEP.match(place.line) is not None)
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
-        """Return whether a run ends the entries of a log that `step` is right above."""
+        """Return whether a run ends the entries of a log that `step` is right above, or the last record."""
+        if place is self._alien:
+            return True
         if step is None or step.run not in self._captioned or place.run == step.run:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
@@ -160,6 +178,35 @@ def _find_titles(places: Sequence[Place]) -> Iterator[Place]:
             yield place
 
 
+def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
+    """Return the lines that begin records of several runs: the first line of a text, and those like it.
+
+    They differ only in their first word, or only they have this first word. The runs below them begin alike.
+    """
+    if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
+        return []  # headings divide a text anyway
+    first = places[0]
+    starts = [place for place in places if place.starts_run]
+    rest = first.line.split()[1:]
+    leaders = [
+        at
+        for at, place in enumerate(starts)
+        if place.block.kind == first.block.kind != "sentence"
+        and place.indent == first.indent
+        and (first_word(place) == first_word(first) or (len(rest) > 1 and place.line.split()[1:] == rest))
+    ]
+    ends = {*leaders, len(starts)}
+    below = [shape(starts[at + 1].line) for at in leaders if at + 1 not in ends]
+    differ = len({starts[at].line for at in leaders}) == len(leaders)
+    return [starts[at] for at in leaders] if differ and len(below) > 1 and len({*below}) == 1 else []
+
+
+def _find_alien(places: Sequence[Place], last: Place) -> Place | None:
+    """Return the first run below the last record that begins like no run inside the other records."""
+    known = {shape(place.line) for place in places if place.starts_run and place.run < last.run}
+    return next((p for p in places if p.starts_run and p.run > last.run and shape(p.line) not in known), None)
+
+
 def announces_entries(place: Place) -> bool:
     """Return whether an entry of a log ends with a colon, and the text of the one below it is indented."""
     below = place.below
@@ -179,17 +226,6 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
         elif target is not None:
             for unit in place.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
-
-
-def _find_first_fields(places: Sequence[Place]) -> set[Place]:
-    """Return the first lines of records between lines such as `---`, as in `pip show`.
-
-    Return nothing unless all these lines begin with the same name.
-    """
-    below_rules = (place.below for place in places if is_rule(place.block, place.line))
-    firsts = [*places[:1], *(place for place in below_rules if place)]
-    names = [LABEL.match(place.line) and place.line.partition(":")[0] for place in firsts]
-    return set(firsts) if len(names) > 1 and names[0] and len({*names}) == 1 else set()
 
 
 def _find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:

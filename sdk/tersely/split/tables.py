@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
-from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.csv_rows import FENCED, VALUE, Record, make_table, open_csv, open_fenced
+from tersely.split.lines import Format, Lines, find_indent, find_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
@@ -28,6 +28,9 @@ _COUNT = re.compile(r"\(\d+ rows?\)\s*$")
 _RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+$")
 _WORD = re.compile(r"\S+")
 _LOWER = re.compile(r"[^\W\d_A-Z]")
+_TIME = re.compile(r"\d+:\d\d:\d\d")
+_GUTTER = ("|", "│", "├", "└")
+"""The first signs of lines that are branches of the row above."""
 _CONTINUED = re.compile(r"[^\n]*\+(?:\||[ \t]*$)")
 _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
 """The line above a record of psql or MySQL, if each value is on a separate line."""
@@ -140,7 +143,7 @@ def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
     """Return whether a row continues the row above: its first column is empty, or it follows a gutter."""
     words = _find_words(row)
     is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
-    return is_deeper or row.lstrip().startswith("|")
+    return is_deeper or row.lstrip().startswith(_GUTTER)
 
 
 def _are_names(first: str, below: Sequence[str]) -> bool:
@@ -149,6 +152,8 @@ def _are_names(first: str, below: Sequence[str]) -> bool:
     words = first.split()
     if len(words) < 2 or "=" in words or not _GAP.search(first[:_LONGEST_LINE]):
         return False  # an assignment is no row
+    if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
+        words = words[1:]  # the time, which is before the values too
     if any(map(VALUE.fullmatch, words)):
         return False
     if not _LOWER.search(first):
@@ -209,8 +214,7 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     lines = list(find_lines(text, start, end))
     first = text[lines[0][0] : lines[0][1]]
     below = [text[left:right] for left, right in lines[1:3]]
-    indent = start - (text.rfind("\n", 0, start) + 1)
-    names = _find_words(" " * indent + first)
+    names = _find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
     if not _are_names(first, below):
         table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
         table.children = _nest(text, table.children, None)
@@ -226,12 +230,14 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
     """
     nested: list[Node] = []
     words: Sequence[tuple[int, int]] = ()
-    for row in rows:
-        line = text[text.rfind("\n", 0, row.start) + 1 : row.end]
-        if not nested or not _continues(words, line):
+    lines = [text[text.rfind("\n", 0, row.start) + 1 : row.end] for row in rows]
+    is_tree = names is not None and _is_tree(names, lines)
+    for row, line in zip(rows, lines, strict=True):
+        is_branch = is_tree and find_indent(line, (0, len(line))) > find_indent(lines[0], (0, len(lines[0])))
+        if not nested or not (is_branch or _continues(words, line)):
             nested.append(row)
             words = names or _find_words(line)
-        elif line.startswith("|"):
+        elif is_branch or line.lstrip().startswith(_GUTTER):
             _hang(text, nested[-1], row)
         elif names is None or _fits(names, line):
             nested[-1].children.append(row)
@@ -239,6 +245,13 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
         else:  # a wrapped cell
             nested[-1].end = row.end
     return nested
+
+
+def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
+    """Return whether names in the first column are indented below each other."""
+    starts = [_find_words(row)[0][0] for row in rows]
+    is_nested = starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]
+    return is_nested and not any(VALUE.match(row.lstrip()) for row in rows)
 
 
 def _hang(text: str, row: Node, below: Node) -> None:
@@ -256,7 +269,7 @@ def _hang(text: str, row: Node, below: Node) -> None:
 def _find_gutter(text: str, line: Node) -> int:
     """Return the columns of gutter and white space before a line."""
     first = text[line.start : line.end].split("\n", 1)[0]
-    return len(first) - len(first.lstrip(" \t|_"))
+    return len(first) - len(first.lstrip(" \t|_│├└─"))
 
 
 def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
@@ -281,6 +294,8 @@ def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
 
 def open_table(text: str, start: int, end: int, _: Sizes) -> Node | None:
     """Return the rows of a table. The lines down to the rule below the column names are its head."""
+    if FENCED.start.match(text, start):
+        return open_fenced(text, start, end)
     lines = list(find_lines(text, start, end))
     texts = [text[left:right] for left, right in lines]
     rules = [number for number, line in enumerate(texts) if _RULE.match(line) or _RULER.match(line)]

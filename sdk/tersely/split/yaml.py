@@ -303,7 +303,8 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         end = reader.done
         is_commented = first > index and reader.is_flat
         is_known = (reader.is_nested or is_commented) and end - index >= _FEWEST_LINES
-        if is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS):
+        is_cut = end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(first)
+        if not is_cut and (is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS)):
             return lines.skip_comments(end, "#")
     lines.none_before["yaml"] = max(index + 1, end)
     return None
