@@ -24,6 +24,9 @@ class TinyConfig:
     layers: int = 3
     width: int = 96
     heads: int = 4
+    embedding_std: float = 0.02
+    """Standard deviation of the first embeddings. With 0.02, a policy learns late to copy a word that is in
+    one of many places, because its states hardly show which words it read (training/LOG.md)."""
 
 
 class TinyPolicy(nn.Module):
@@ -40,7 +43,7 @@ class TinyPolicy(nn.Module):
         self.positions = positions
         self.blocks = nn.ModuleList(_Block(config.width, config.heads) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width)
-        nn.init.normal_(self.tokens.weight, std=0.02)
+        nn.init.normal_(self.tokens.weight, std=config.embedding_std)
         self.register_buffer("turns", _make_turns(positions, config.width // config.heads), persistent=False)
 
     def states(self, tokens: Tensor) -> Tensor:

@@ -257,6 +257,13 @@ def find_facts(*, room: int = 4, without: str = "") -> gather.GatherEpisode:
     return gather.GatherTask("a", asked, pages, Gather(pages=2, room=room, without=without)).start()
 
 
+def test_gather_draws_the_number_of_pages() -> None:
+    draw = random.Random(1)
+    counts = {len(Gather(pages=3, fewest_pages=1).sample(draw, 0.5).pages) for _ in range(50)}
+    assert counts == {1, 2, 3}
+    assert {len(Gather(pages=3).sample(draw, 0.5).pages) for _ in range(50)} == {3}
+
+
 def test_turn_reads_the_question_the_summary_and_the_page() -> None:
     episode = find_facts()
     first = gather.WORDS.decode(episode.context())

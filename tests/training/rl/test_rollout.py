@@ -53,6 +53,13 @@ def test_batches_repeat_the_recorded_logprobs_of_every_token(policy: TinyPolicy)
     assert list(make_batches([Target(segment, zeros, zeros)])) == []  # it would move nothing
 
 
+def test_config_sets_the_size_of_the_first_embeddings() -> None:
+    for std in (0.02, 0.125):
+        torch.manual_seed(1)
+        policy = TinyPolicy(100, 12, TinyConfig(layers=1, width=64, embedding_std=std))
+        assert policy.tokens.weight.std().item() == pytest.approx(std, rel=0.05)
+
+
 def test_sampler_reads_changed_contexts_again(policy: TinyPolicy) -> None:
     def make_sampler() -> Sampler:
         return Sampler(policy, slots=2, stop=0, max_reply=3, random=None)

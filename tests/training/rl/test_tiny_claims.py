@@ -30,7 +30,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiny, "TEST_TASKS", 8)
     monkeypatch.setattr(ziprl_turns, "TEST_TASKS", 6)
     trained = replace(ziprl_turns._TRAINED, policy=POLICY, cold_start=COLD_START, updates=UPDATES)
-    monkeypatch.setattr(ziprl_turns, "_TRAINED", trained)
+    for name in ("_TRAINED", "_FOR_TURNS"):
+        monkeypatch.setattr(ziprl_turns, name, trained)
     for module in (evolving, evolving_steps):
         cold = replace(module._COLD, policy=POLICY, cold_start=COLD_START, updates=UPDATES)
         monkeypatch.setattr(module, "_COLD", cold)

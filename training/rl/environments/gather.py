@@ -58,6 +58,9 @@ class Gather:
     asked: tuple[int, int] = (2, 4)
     """Minimum and maximum number of keys of a question, at difficulty 0 and 1."""
     pages: int = 6
+    fewest_pages: int | None = None
+    """Minimum number of pages; their number is drawn for each task, up to `pages`. None gives all tasks
+    `pages`."""
     room: int = 4
     """Number of facts that a summary can hold; further ones are lost."""
     fill: float = 0.3
@@ -88,7 +91,8 @@ class Gather:
     def sample(self, random: random.Random, difficulty: float) -> GatherTask:
         fewest, most = self.asked
         asked = set(random.sample(range(len(KEYS)), fewest + round(difficulty * (most - fewest))))
-        wanted, pages = list(EMPTY), [list(EMPTY) for _ in range(self.pages)]
+        count = random.randint(self.fewest_pages, self.pages) if self.fewest_pages else self.pages
+        wanted, pages = list(EMPTY), [list(EMPTY) for _ in range(count)]
         for place in range(len(KEYS)):
             if place in asked:
                 wanted[place] = draw_fact(place, random)
