@@ -61,7 +61,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
         ),
         (
             "On documentation of software packages, only {:.0f} of 100 answerable questions get a text, and "
-            "{:.0f} of 100 unanswerable questions get a text too; for {:.0f} of 100 answerable questions, ",
+            "{:.0f} of 100 unanswerable questions get a text too; for {:.0f} of 100 answerable questions",
             lambda: (
                 percent(promise(PACKAGES, "let through")),
                 *(100 - percent(promise(PACKAGES, share)) for share in ("refused", "calibrated")),
