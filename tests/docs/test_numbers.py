@@ -97,7 +97,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     "docs/options-and-results.md": [
         (
             "`abstain=0.9` let {:.0f} % of the answerable questions through (95 % interval {:.0f} to {:.0f}; "
-            "{:.0f} % on source code), and refused {:.0f} % of the others.",
+            "of those about source code, {:.0f} %), and refused {:.0f} % of the others.",
             lambda: (
                 *(f(promise(PACKAGES, "let through")) for f in (percent, low, high)),
                 percent(promise("of these: Source code, Rust", "let through")),
