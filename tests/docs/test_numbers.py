@@ -112,8 +112,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     "docs/agents.md": [
         (
             "of 100 questions of HotpotQA with ten paragraphs each, {:.0f} % of its answers were right (95 % "
-            "interval {:.0f} to {:.0f}). It gave an answer to {:.0f} of the questions, after {:.1f} turns on "
-            "average.",
+            "interval {:.0f} to {:.0f}). It gave an answer to {:.0f} of the 100 questions, after {:.1f} "
+            "turns on average.",
             lambda: (
                 *(f(trained("right")) for f in (percent, low, high)),
                 percent(trained("answered")),
