@@ -61,7 +61,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
         ),
         (
             "On documentation of software packages, only {:.0f} of 100 answerable questions get a text, and "
-            "{:.0f} of 100 unanswerable questions get a text too; for {:.0f} of 100 answerable questions, ",
+            "{:.0f} of 100 unanswerable questions get a text too; for {:.0f} of 100 answerable questions",
             lambda: (
                 percent(promise(PACKAGES, "let through")),
                 *(100 - percent(promise(PACKAGES, share)) for share in ("refused", "calibrated")),
@@ -97,7 +97,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     "docs/options-and-results.md": [
         (
             "`abstain=0.9` let {:.0f} % of the answerable questions through (95 % interval {:.0f} to {:.0f}; "
-            "{:.0f} % on source code), and refused {:.0f} % of the others.",
+            "of those about source code, {:.0f} %), and refused {:.0f} % of the others.",
             lambda: (
                 *(f(promise(PACKAGES, "let through")) for f in (percent, low, high)),
                 percent(promise("of these: Source code, Rust", "let through")),
@@ -112,8 +112,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     "docs/agents.md": [
         (
             "of 100 questions of HotpotQA with ten paragraphs each, {:.0f} % of its answers were right (95 % "
-            "interval {:.0f} to {:.0f}). It gave an answer to {:.0f} of the questions, after {:.1f} turns on "
-            "average.",
+            "interval {:.0f} to {:.0f}). It gave an answer to {:.0f} of the 100 questions, after {:.1f} "
+            "turns on average.",
             lambda: (
                 *(f(trained("right")) for f in (percent, low, high)),
                 percent(trained("answered")),
