@@ -4,14 +4,16 @@ Each line of the file is a question in the form that `tersely calibrate` reads. 
 
     {"query": "...", "documents": ["...", {"title": "...", "text": "..."}], "answers": ["..."]}
 
-A sentence is needed if it holds an answer. With `"evidence": ["..."]`, texts copied from the documents, the
-sentences that they cover are needed instead.
+A sentence is needed if it holds an answer. A line may have `"evidence": ["..."]` with texts that are copied
+from the documents. The sentences that these texts cover are then needed instead.
 
 The networks stay as they are. The command fits the layer that weighs their outputs and the exact matches,
-starting from its present weights, and the threshold and the calibration of `recall`. What `abstain` and
-`calibrated` rest on is copied: `tersely calibrate --model MODEL` renews it. It measures every question with a
-layer that was fitted without it. If your questions keep no more of the needed sentences, the command says so,
-writes nothing, and exits with 3.
+starting from its present weights, and the threshold and the calibration of `recall`. It measures each
+question with a layer that was fitted without that question. If the new layer does not keep more of the needed
+sentences, the command says so, writes nothing, and exits with 3.
+
+The command copies the data for `abstain` and `calibrated` from the model that it starts from. To fit them to
+your questions too, run `tersely calibrate --model MODEL`.
 """
 
 from __future__ import annotations
@@ -54,10 +56,10 @@ from training.selector_model.questions import LabelledDocument, find_evidence, r
 from training.selector_model.scores import GroupScores, count_support
 
 FEWEST = 50
-"""Number of questions with a needed sentence. With fewer, no difference could be told from chance."""
+"""Smallest number of questions with a needed sentence. With fewer, chance hides any difference."""
 RATES = (0.1, 0.25)
 NOT_BETTER = 3
-"""Exit code if the questions keep no more of the needed sentences."""
+"""Exit code if the new layer does not keep more of the needed sentences."""
 
 
 class UnusableDataError(Exception):
@@ -127,10 +129,8 @@ def make_group(request: Request, evidence: object) -> Group:
 def adapt(
     selector: Selector, groups: Sequence[Group]
 ) -> tuple[LinearLayer, list[GroupScores], list[GroupScores]]:
-    """Return a first layer fitted to all questions, and the scores of each before and after.
-
-    The scores after come from a layer that was fitted without the question.
-    """
+    """Return a first layer fitted to all questions, each question's scores by the model's layer, and each
+    question's scores by a layer that was fitted without it."""
     torch.set_num_threads(1)  # threads make so small a layer slower
     cases = [Case.make(group) for group in groups]
     inputs = [make_inputs(group) for group in groups]
@@ -164,14 +164,14 @@ def adapt(
 
 
 def compare(before: Sequence[GroupScores], after: Sequence[GroupScores], rate: float) -> Estimate:
-    """Return by how much more of the needed sentences is kept after than before, with its interval."""
+    """Return the change in the share of needed sentences that are kept at this rate, with its interval."""
     old, total = _count(before, rate)
     new, _ = _count(after, rate)
     return bootstrap_difference(new, old, total, seed=13)
 
 
 def is_better(differences: Sequence[Estimate]) -> bool:
-    """Return whether one difference is above zero beyond its interval, and none below it."""
+    """Return whether the interval of at least one difference is above zero, and no interval is below it."""
     standings = {difference.standing for difference in differences}
     return "ahead" in standings and "behind" not in standings
 
@@ -207,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     differences = [compare(before, after, rate) for rate in RATES]
     print(render_table(before, after, differences, unlabelled))
     if not is_better(differences):
-        print(f"{artifact.name} is as good for these questions. Keep it; nothing was written.")
+        print(f"The new layer is not better for these questions. Keep {artifact.name}; nothing was written.")
         return NOT_BETTER
     write_model(artifact, replace(selector.fusion, first_layer=layer), after, args.out)
     print(f'Written to {args.out}: Compressor("{args.out}")')

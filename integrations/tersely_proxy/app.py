@@ -20,7 +20,7 @@ from tersely_proxy.forwarding import Forwarder, ProxySettings
 from tersely_proxy.rewriting import Receipts, Rewriter
 
 HEALTH, METRICS, RECEIPTS = "/tersely/health", "/tersely/metrics", "/tersely/receipts/"
-"""Paths that the proxy itself answers. All others are those of the upstream server."""
+"""Paths that the proxy itself answers. Requests to all other paths go to the upstream server."""
 
 
 def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
@@ -43,10 +43,10 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
         return Response(metrics.render(), media_type=CONTENT_TYPE)
 
     async def show_receipt(request: Request) -> Response:
-        request.scope["tersely"]["path"] = RECEIPTS
+        request.scope["tersely"]["path"] = RECEIPTS  # logs and metrics then leave the id out
         receipt = receipts.get(request.path_params["id"])
         if receipt is None:
-            return answer(404, "There is no such receipt, or no longer.")
+            return answer(404, "There is no receipt with this id, or the proxy no longer has it.")
         return JSONResponse(receipt)
 
     @asynccontextmanager
@@ -75,5 +75,5 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
 
 def serve(compressor: Compressor, *, host: str, port: int, settings: ProxySettings) -> None:
     """Serve until the process is told to stop. Raises InvalidInputError for an unusable address."""
-    # The date is that of the upstream server.
+    # The replies have the upstream server's date header, so the proxy adds none.
     run_command("proxy", lambda: build_app(compressor, settings), host, port, settings.key, date_header=False)

@@ -89,15 +89,16 @@ class Compressor:
             docs: texts, `Document`s, mappings with the key "text", or documents from `prepare`.
             budget: the largest number of tokens of the text. Titles and separators count.
             rate: the same limit, as a share of the input's tokens in (0, 1].
-            recall: the share of questions, in (0, 1), whose answer sentence must survive.
-            abstain: the share of answerable questions, in (0, 1), that must not be refused. The text is empty
-                if the documents seem not to answer the query.
+            recall: the share of questions, in (0, 1), for which the text must keep the answer sentence. This
+                is a promise over many calls.
+            abstain: the share of answerable questions, in (0, 1), that must not be refused, over many calls.
+                The text is empty if the documents seem not to answer the query.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: the gaps that get a mark. "structure": gaps between kept units and in units that were cut,
-                but not between sentences of running text. "all": every gap.
+            marks: the gaps that get a mark. "structure": gaps between kept units, and gaps between the kept
+                pieces of a long unit, but not between sentences of running text. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
                 exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.
@@ -169,7 +170,7 @@ class Compressor:
         Returns:
             A prepared document for each document, in order. `compress` takes them in place of the documents,
             alone or mixed with others. Documents prepared with another model are read as if they were not
-            prepared, and `warnings` says so.
+            prepared, and `Compression.warnings` says so.
 
         Raises:
             InvalidInputError: a document cannot be used, or the model cannot prepare any.

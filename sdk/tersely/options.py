@@ -34,8 +34,8 @@ def _option(check: Callable[[Any, str], Any], placeholder: str, explanation: str
     return {"check": check, "placeholder": placeholder, "help": explanation}
 
 
-def _check_question_share(value: object, name: str, *, condition: str) -> float:
-    remedy = f"Pass the share of {condition}, above 0 and below 1."
+def _check_question_share(value: object, name: str, *, questions: str) -> float:
+    remedy = f"Pass the share of {questions}, above 0 and below 1."
     share = check_share(value, name, remedy)
     if share == 1:
         raise InvalidInputError(f"{name} is 1.0, which no calibration can promise. {remedy}")
@@ -79,7 +79,7 @@ class CompressionOptions:
     recall: float | None = field(
         default=None,
         metadata=_option(
-            partial(_check_question_share, condition="questions that must keep their answer sentence"),
+            partial(_check_question_share, questions="questions that must keep their answer sentence"),
             "R",
             "keep the answer sentence in this share of questions, in (0, 1), as far as a limit allows",
         ),
@@ -87,10 +87,10 @@ class CompressionOptions:
     abstain: float | None = field(
         default=None,
         metadata=_option(
-            partial(_check_question_share, condition="answerable questions that must not be refused"),
+            partial(_check_question_share, questions="answerable questions that must not be refused"),
             "R",
-            "return nothing if the documents seem not to answer the question; of the questions that can be "
-            "answered, this share is not refused, in (0, 1)",
+            "return nothing if the documents seem not to answer the question; this share of the answerable "
+            "questions, in (0, 1), still gets a text",
         ),
     )
     level: Detail | None = field(
@@ -156,7 +156,7 @@ class CompressionOptions:
     def limit(self, tokens_before: int) -> int:
         """Return the largest number of tokens that the result may have.
 
-        `tokens_before` are the tokens of the input, which the result never exceeds.
+        `tokens_before` is the number of tokens of the input, which the result never exceeds.
         """
         if self.budget is not None:
             return min(tokens_before, self.budget)

@@ -70,8 +70,8 @@ class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
     A mark is between two kept units if anything between them is missing, except between two sentences of
-    prose. A unit that was cut has a mark in place of each missing piece. With `marks="all"`, every gap has a
-    mark. In a list, the mark counts the missing entries.
+    prose. A unit that was cut into pieces has a mark in place of each missing piece. With `marks="all"`,
+    every gap has a mark. In a list, the mark counts the missing entries.
     """
 
     text_start: int
@@ -83,7 +83,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """The source of each part of a compression's text, in order. Titles and separators have no entry."""
+    """The source of each part of a compression's text, in order. Titles, separators and marks have none."""
 
     entries: tuple[Citation, ...]
     starts: tuple[tuple[int, int], ...] = ()
@@ -96,7 +96,7 @@ class Citations:
         return len(self.entries)
 
     def locate(self, offset: int) -> tuple[int, int] | None:
-        """Return (document, offset in its text) of a character; None in a title or a separator."""
+        """Return (document, offset in its text) of a character; None in a title, a separator or a mark."""
         index = bisect_right(self.entries, offset, key=lambda entry: entry.text_start) - 1
         if index < 0 or offset >= self.entries[index].text_end:
             return None
@@ -137,8 +137,9 @@ class Compression:
     - "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`.
     - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
-    - "degraded": the same with a `budget` or `rate`, or without a query. Units were chosen by the scores of
-      the units that the model had read, or by exact matches if it had read nothing.
+    - "degraded": the same with a `budget` or `rate`, or without a query. With a query, units were chosen by
+      the scores of those that the model had read, or by exact matches if there were none. Without a query,
+      they were chosen from those that had been read.
     """
     reason: str | None
     """The reason why the status is not "compressed"; None if it is."""
@@ -151,17 +152,19 @@ class Compression:
     answerable: float | None = None
     """Probability that the documents answer the query; None without a query, and if the model cannot say."""
     refused: float | None = None
-    """Promised share of questions without an answer that are refused, with `abstain`. It may be lower than
-    `abstain`."""
+    """Promised share of the unanswerable questions that `abstain` refuses. It may be lower than `abstain`."""
     distance: float | None = None
-    """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
+    """Distance of the request from the requests of the calibration. Above 1.0, `calibrated` is false. None if
+    it was not measured."""
     calibrated: bool | None = None
     """True if `answerable` and the promises of `recall` and `abstain` hold. It is false for a request that is
     unlike those of the calibration. With `abstain` it is also false if the documents are like documentation
-    of packages; `recall` still holds there. None if the model has no bound."""
+    of software packages; `recall` still holds there. None if nothing was judged, as without a
+    query or after a failure."""
     best_fits: bool | None = None
-    """True if the limit has room for the unit with the highest score, its heads and its title. If it is
-    false, units with lower scores fill the text. None if nothing was chosen by scores."""
+    """True if the limit has room for the unit with the highest score, its heads (units that a reader needs to
+    understand it) and its document's title. If it is false, units with lower scores fill the text. None if
+    nothing was chosen by scores."""
     warnings: tuple[str, ...] = ()
     """Problems that did not stop the compression, such as a reranker that failed."""
     marks: tuple[Mark, ...] = ()

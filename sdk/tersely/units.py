@@ -1,4 +1,9 @@
-"""Units: the ranges of documents that a compression keeps or drops as a whole."""
+"""Units: the ranges of documents that a compression keeps or drops as a whole.
+
+A block of structure may be opened into several units. Its head and its tail enclose its members, as `{"a": [`
+and `]}` enclose the elements of an array. The members are a series. A unit also has heads outside its block,
+such as the headings above it.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +65,8 @@ class Link:
     """Dependencies of a part of structure on other units of its document."""
 
     series: Series | None
-    """The series that it belongs to. A head or a tail is in the same series as its container."""
+    """The series that it belongs to. The head and the tail of a block belong to the series that the whole
+    block is in, if any, not to the series of its members."""
     items: int
     """Number that a mark counts for it if it is left out: mostly 1, 0 for a tail, more for a group of
     values."""
@@ -89,12 +95,15 @@ class Unit:
     end: int
     kind: Kind
     atomic: bool
-    """True for structure, which is cut only if it alone exceeds the limit."""
+    """True for a block or a part of structure, and for a piece. False for a sentence and a heading, which are
+    never divided, except for a sentence that is endless; see `split.cutting`."""
     doc: int = 0
     """Index of its document."""
     parent: int = 0
-    """Index in its document that the unit had before any unit was cut. Pieces of one unit share it."""
+    """Index among the units of its document before any block was opened and any unit was cut into pieces. All
+    parts of one of those units share it."""
     is_piece: bool = False
+    """True if it is one of several parts of a block or of a cut unit."""
     cost: int = 0
     """Its size, counted alone: in tokens if the request has a limit, otherwise in code points."""
     link: Link | None = None

@@ -58,7 +58,7 @@ def test_an_episode_from_search_to_answer(folder: Path) -> None:
         (tagged(call_tag("fly")), "there is no function 'fly', only search, open_page, finish"),
         (tagged(call_tag("search")), "search needs the parameter 'query'"),
         (tagged(call_tag("search", query="x", speed="9")), "has no parameter 'speed'"),
-        (tagged("<function=search>spare key</function>"), "is no <parameter=name>"),
+        (tagged("<function=search>spare key</function>"), "is not <parameter=name>"),
     ],
 )
 def test_a_malformed_turn_is_refused_with_the_cause(folder: Path, text: str, complaint: str) -> None:

@@ -133,7 +133,7 @@ class Trainer:
         }
 
     def train_epoch(self) -> None:
-        """Train on the rest of the epoch, and save a checkpoint at its end."""
+        """Train on the rest of the epoch, but not beyond the clock's limit. Then save a checkpoint."""
         c, seed = self.config.train, self._seed()
         order = draw_order(self.builder.groups, self.trainable, self.config.data, seed, self.epoch)
         total = c.epochs * len(order)

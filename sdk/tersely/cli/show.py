@@ -121,7 +121,7 @@ def print_warnings(result: Compression, where: str = "") -> int:
         print_error(f"{where}abstained: {result.reason}", OK)
     elif result.calibrated is False and (result.recall_met is not None or result.refused is not None):
         if result.distance is not None and result.distance <= 1.0:
-            why = "the documents are like documentation of software, so abstain promises nothing"
+            why = "the documents are like documentation of software packages, so abstain promises nothing"
         else:
             why = "the request is unlike those of the calibration, so nothing is promised"
         print_error(f"{where}{why}", OK)

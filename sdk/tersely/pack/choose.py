@@ -25,10 +25,10 @@ MARK_TOKENS = 8
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT_SHARE = 1 / 4
-"""Largest share of the limit for such a sentence and the sentences before it. Earlier ones are not added."""
-_HEADS = 0.5
-"""The price of a part of an opened block includes this share of the cost of the part's heads. The share is
-less than 1, because other parts may need the same heads."""
+"""Largest share of the limit that such a sentence may take, together with the sentences added before it."""
+_HEADS_SHARE = 0.5
+"""Share of the cost of a part's heads that counts when the part is ranked. It is less than 1, because other
+parts may need the same heads."""
 
 _RECORDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml"})
 """Kinds of units whose exact repeats are dropped."""
@@ -65,7 +65,7 @@ class Selection:
     has_level: bool = False
     """True if a level of detail limited the size of each document."""
     best_fits: bool | None = None
-    """True if the candidate with the highest score fits into the limit; None if there is no candidate."""
+    """True if the limit has room for the candidate with the highest score; None if there is no candidate."""
 
 
 def choose(
@@ -98,14 +98,14 @@ def choose(
     elif threshold is not None:
         candidates = _find_above(candidates, unit_scores, threshold)
     ranked = sort_by_priority(candidates)
-    costs = sum(unit.cost for unit in split.units) + sum(split.title_costs)
-    scale = costs / max(1, split.tokens_before)
+    total_cost = sum(unit.cost for unit in split.units) + sum(split.title_costs)
+    cost_per_token = total_cost / max(1, split.tokens_before)
 
     def measure(positions: frozenset[int]) -> int:
         return renderer.measure(renderer.complete(positions))
 
     def fill(ranked: Sequence[Candidate]) -> frozenset[int]:
-        return renderer.complete(fit(ranked, split.title_costs, split.limit, measure, scale=scale))
+        return renderer.complete(fit(ranked, split.title_costs, split.limit, measure, scale=cost_per_token))
 
     kept = fill(ranked)
     best = _find_best(candidates, unit_scores, kept)
@@ -155,16 +155,16 @@ def _find_candidates(
             needs = set(heads)
             for at in (position, *heads):
                 needs |= _find_context(split, at, room)
-            price, cost = unit.cost, unit.cost
+            cost, cost_with_heads = unit.cost, unit.cost
             if in_series:
-                # The heads may cost more than the part itself, so the price includes some of their cost.
-                price += _HEADS * sum(split.units[need].cost for need in heads)
+                # The heads may cost more than the part itself, so some of their cost counts in the ranking.
+                cost_with_heads += _HEADS_SHARE * sum(split.units[need].cost for need in heads)
                 cost += MARK_TOKENS * cost_of_a_token  # a mark is likely next to it
             candidates.append(
                 Candidate(
                     position,
                     doc,
-                    priority(packing_scores[position], price / cost_of_a_token, length_price),
+                    priority(packing_scores[position], cost_with_heads / cost_of_a_token, length_price),
                     cost,
                     _make_key(unit, text[unit.start : unit.end]),
                     tuple((need, split.units[need].cost) for need in sorted(needs - {position})),

@@ -226,7 +226,7 @@ class _Builder:
         self._marks: list[Mark] = []
 
     def add(self, part: str) -> None:
-        """Add a separator."""
+        """Append a part of the text. The other methods also record its source."""
         self._parts.append(part)
         self._length += len(part)
 
@@ -279,12 +279,15 @@ def _shift(entry: Shifted, doc: int, offset: int) -> Shifted:
     return replace(entry, doc=doc, text_start=entry.text_start + offset, text_end=entry.text_end + offset)
 
 
-def _separator(text: str, end: int, start: int) -> str:
-    """Return the separator that replaces `text[end:start]`. If this range is blank, return all of it."""
-    if not (gap := text[end:start]) or gap.isspace():
+def _separator(text: str, before: int, after: int) -> str:
+    """Return the separator between `text[:before]` and `text[after:]`. If only white space is between them,
+    return all of it."""
+    if not (gap := text[before:after]) or gap.isspace():
         return gap
-    if text[start - 1] in "\r\n":
-        return text[start - 2 : start] if text[start - 2 : start] == "\r\n" else text[start - 1]
+    if gap.endswith("\r\n"):
+        return "\r\n"
+    if gap[-1] in "\r\n":
+        return gap[-1]
     if "\n" in gap or "\r" in gap:
         return "\n"
     return " " if gap[:1].isspace() or gap[-1:].isspace() else ""

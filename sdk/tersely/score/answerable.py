@@ -1,9 +1,11 @@
 """Judge whether the documents answer the question: a calibrated probability, and a threshold for `abstain`.
 
-A linear layer weighs features of the whole request. It was fitted to held-out questions, each once with its
-evidence and once with other documents instead. The file keeps the probabilities of both, cross-fitted.
-Conformal risk control turns the first into a threshold that lets the promised share of answerable questions
-through. The other probabilities show how many unanswerable questions this threshold refuses.
+A linear layer weighs features of the whole request. It was fitted to held-out questions. Each question was
+used twice: with its evidence, so that it is answerable, and with other documents instead. The file keeps two
+lists of probabilities, one of the answerable and one of the unanswerable requests. Each probability comes
+from a layer that was fitted without the question. Conformal risk control turns the first list into a
+threshold that lets the promised share of answerable questions through. The second list shows how many
+unanswerable questions this threshold refuses.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ from tersely.score.words import find_names, find_numbers
 FILE = "answerable.json"
 
 HARD = frozenset({"package_questions"})
-"""Sets of the calibration with documents that are sections of the same manuals. The promise of `abstain` does
-not hold for further manuals: of held-out questions 81 % got through instead of 90 % (training/LOG.md)."""
+"""Data sets of the calibration for whose kind of question `abstain` promises nothing. Of held-out questions
+about other software packages, 81 % got through instead of 90 % (training/LOG.md)."""
 
 ANSWER_FEATURES = (
     *QUERY_FEATURES,
@@ -62,7 +64,10 @@ ANSWER_FEATURES = (
 
 
 def answer_features(m: Matches, logits: Logits, near: Nearness, first_logits: Floats) -> Floats:
-    """Return (len(ANSWER_FEATURES),) of a request. `first_logits` are the logits of fusion's first stage."""
+    """Return a request's features, shape (len(ANSWER_FEATURES),).
+
+    `first_logits` are the logits of fusion's first stage.
+    """
     best = int(first_logits.argmax())
     text = " ".join(
         text for text, document in zip(m.texts, m.document, strict=True) if document == m.document[best]
@@ -113,7 +118,8 @@ class Abstention:
         if judgement.can_abstain:
             return reason
         if judgement.is_calibrated:
-            return f"{reason}; the documents are like documentation of software, so abstain promises nothing"
+            kind = "documentation of software packages"
+            return f"{reason}; the documents are like {kind}, so abstain promises nothing"
         return f"{reason}; the request is unlike those of the calibration, so nothing is promised"
 
 
@@ -136,7 +142,8 @@ class Answerability:
         return Judgement(probability, distance, self._name_set(nearest) in HARD)
 
     def _name_set(self, centre: int) -> str | None:
-        """Return the set of a centre; None if the promises are not for the questions of the centres."""
+        """Return the name of the data set that a centre belongs to; None if `calibrate` has replaced the
+        questions by others, which have no centre."""
         names = sorted(self.answered.questions)
         return names[centre] if len(names) == len(self.reference.centres) else None
 
@@ -162,13 +169,13 @@ class Answerability:
     def calibrate(
         self, answered: Sequence[Judgement], unanswered: Sequence[Judgement], questions: Mapping[str, int]
     ) -> Answerability:
-        """Return the same layer with promises for other questions: judgements of them with and without an
-        answer.
+        """Return the same layer with promises for other questions.
 
-        The bound grows until it holds nearly all of them.
+        `answered` and `unanswered` are judgements of these questions, with and without their evidence. The
+        bound grows until nearly all these requests lie inside it.
         """
         known = [[j.answerable for j in part if j.answerable is not None] for part in (answered, unanswered)]
-        # Without an unanswered question nothing can be promised, so add one that always passes.
+        # An empty list can promise nothing, so replace it by one question that always passes.
         with_answer, without = (Calibration(tuple(part or (1.0,)), questions) for part in known)
         distances = [j.distance for j in (*answered, *unanswered) if j.distance is not None]
         return Answerability(self.layer, with_answer, without, self.reference.widen(distances))
@@ -207,7 +214,7 @@ def read_answerability(artifact: Artifact) -> Answerability | None:
 
 
 def write_answerability(artifact: Path, answerability: Answerability) -> None:
-    """Write it into a model folder. Seal the folder afterwards."""
+    """Write the file into a model folder. Call `write_manifest` afterwards: the manifest has its checksum."""
     (artifact / FILE).write_text(json.dumps(answerability.to_dict()) + "\n", encoding="utf-8")
 
 

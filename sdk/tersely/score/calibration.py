@@ -100,5 +100,5 @@ def read_calibration(artifact: Artifact) -> Calibration | None:
 
 
 def write_calibration(artifact: Path, calibration: Calibration) -> None:
-    """Write it into a model folder. Seal the folder afterwards."""
+    """Write the file into a model folder. Call `write_manifest` afterwards: the manifest has its checksum."""
     (artifact / FILE).write_text(json.dumps(calibration.to_dict()) + "\n", encoding="utf-8")

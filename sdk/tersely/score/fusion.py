@@ -58,7 +58,7 @@ class LinearLayer:
         return {k: np.asarray(getattr(self, k)).round(6).tolist() for k in self.__slots__}
 
 
-def open_gate(gate: LinearLayer, query_features: Floats) -> float:
+def compute_gate_value(gate: LinearLayer, query_features: Floats) -> float:
     """Return how far the gate is open, in [0, 1]; 0 below MIN_GATE.
 
     `query_features` has shape (len(QUERY_FEATURES),).
@@ -81,7 +81,7 @@ class Fusion:
 
         `query_features` has shape (len(QUERY_FEATURES),).
         """
-        return 0.0 if self.attention is None else open_gate(self.gate, query_features)
+        return 0.0 if self.attention is None else compute_gate_value(self.gate, query_features)
 
     def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
         """Return the amounts that the second stage adds to the logits if the gate is fully open, shape
@@ -121,7 +121,7 @@ class Fusion:
         )
 
     def save(self, folder: Path) -> None:
-        """Write `LAYERS`, and `ATTENTION` if there is any."""
+        """Write the files `LAYERS` and, if there is a second stage, `ATTENTION` into a folder."""
         values = {"features": _FEATURES, "first": self.first_layer.to_dict(), "gate": self.gate.to_dict()}
         (folder / LAYERS).write_text(json.dumps(values), encoding="utf-8")
         if self.attention is not None:

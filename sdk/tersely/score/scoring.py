@@ -51,7 +51,7 @@ def score(
 ) -> Scored | Bypass:
     """Score all units: by the model, by matches if the model fails, or by coverage without a query.
 
-    Without a limit, a model that fails gives a `Bypass` instead.
+    If the model fails or its time is up, and there is no limit, return a `Bypass` instead.
     """
     time = current_time_limit()
     if query is None:
@@ -99,12 +99,12 @@ def score_by_model(
     # Only these options use the order of the reranker. Without them it would only cost time.
     if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
         try:
-            with _name_failure("the reranker failed, so the model's own relevance counts"):
+            with _wrap_errors("the reranker failed, so the model's own relevance counts"):
                 relevance = _rerank(reranker, query, split)
         except _ScoringError as error:
             logger.warning(error)
             warnings = (str(error),)
-    with _name_failure("the model failed"):
+    with _wrap_errors("the model failed"):
         return _run_model(scorer, relevance, query, split, options), warnings
 
 
@@ -148,17 +148,17 @@ def _rate_documents(scores: Floats, split: Split) -> Scores:
 
 
 @contextmanager
-def _name_failure(problem: str) -> Generator[None]:
+def _wrap_errors(problem: str) -> Generator[None]:
     """Turn any error of the model or the reranker inside the block into a `_ScoringError`.
 
-    An error that stops the call, and `TimeIsUpError`, stay as they are.
+    `TimeIsUpError`, `WorkCancelledError` and errors such as `KeyboardInterrupt` pass through.
     """
     try:
         yield
     except TimeIsUpError:
         raise
     except BaseException as error:
-        # A panic in Rust is not an `Exception`.
+        # A panic of a library in Rust is a failure too, but not an `Exception`.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise _ScoringError(f"{problem}: {type(error).__name__}: {error}") from error
@@ -202,7 +202,7 @@ def _run_model(
 
 
 def _hold_back_parts(query: str, split: Split, scores: Scores) -> Scores:
-    """Return the scores, lowered for parts that only echo the question."""
+    """Return the scores with lower `packing` for parts of structure that only echo the question."""
     from tersely.score.echo import HELD_BACK, lower_parts
 
     shares = lower_parts(query, split, scores.packing)

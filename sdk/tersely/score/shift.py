@@ -1,8 +1,8 @@
-"""The distance of a request from those of the calibration. Above 1.0, its promises do not hold.
+"""The distance of a request from the requests of the calibration. Above 1.0, the promises do not hold for it.
 
 Features describe how the documents and the question are written, and how high the model's logits are. Each
-set of the calibration has a centre. The distance is Mahalanobis' distance to the nearest centre, divided by a
-measured bound.
+data set of the calibration has a centre. The distance is Mahalanobis' distance to the nearest centre, divided
+by a measured bound.
 """
 
 from __future__ import annotations
@@ -44,33 +44,36 @@ _CLASSES = np.array(
     ],
     dtype=np.int64,
 )
-"""Classes of each Latin character: 1 if it is a letter, a digit, a capital and a sign. The last row is for
-all other characters."""
+"""A row for each Latin-1 character, and a last row for all others. The columns are 1 or 0: whether it is a
+letter, a digit, a capital, a sign."""
 
 INSIDE = 0.94
 """Share of the calibration's requests that lie inside the bound."""
 
 UNSEEN = 2.0
-"""Largest difference of an unseen token's inverse document frequency from the highest one."""
+"""A token counts as unseen if its inverse document frequency is less than this below the highest one."""
 
 
 def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
-    """Return (len(SHIFT_FEATURES),) of a request. `first_logits` are the logits of fusion's first stage."""
+    """Return a request's features, shape (len(SHIFT_FEATURES),).
+
+    `first_logits` are the logits of fusion's first stage.
+    """
     text = " ".join(m.texts)
     classes = _count_characters(text)
     idf, query_idf = m.idf[m.index.ids], m.idf[np.asarray(m.query_ids, dtype=np.int64)]
-    unseen = m.idf.max() - UNSEEN
+    seen_idf = m.idf.max() - UNSEEN  # largest of a token that counts as seen
     return np.array(
         [
             _mean(idf),
-            _mean(idf > unseen),
+            _mean(idf > seen_idf),
             len(text) / max(1, len(idf)),
             *(classes / max(1, len(text))),
             np.log1p(len(idf) / len(m.texts)),
             np.log1p(len(m.texts) / m.documents),
             np.log1p(_mean(np.array([len(ids) for ids in m.title_ids]))),
             _mean(query_idf),
-            _mean(query_idf > unseen),
+            _mean(query_idf > seen_idf),
             np.log1p(len(query_idf)),
             len(m.query) / max(1, len(query_idf)),
             first_logits.max(),
@@ -82,13 +85,14 @@ def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The place of the requests of the calibration among all requests."""
+    """The region of the calibration's requests in the space of features: centres, a scale and a bound."""
 
     centres: Floats
-    """(sets, features)"""
+    """(data sets, features)"""
     whitening: Floats
-    """(features, features) matrix after which features of one set have variance 1 and no correlation."""
+    """(features, features) matrix after which features of one data set have variance 1 and no correlation."""
     bound: float
+    """Largest distance of a request for which promises hold."""
 
     def find_nearest(self, features: Floats) -> tuple[int, float]:
         """Return the number of the nearest centre, and its distance in units of the bound."""

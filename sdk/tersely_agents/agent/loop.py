@@ -49,8 +49,9 @@ class Agent:
         model: decides what to do.
         tools: tools that it may use in addition to `finish`; see `search_tools`.
         memory: a function that makes the memory of an episode from its first prompt, for the strategy
-            "reset": `lambda first: AgentMemory(first, ...)`. The episode starts from its transcript and
-            writes to its store; the newest transcript is in the state.
+            "reset": `lambda first: AgentMemory(first, ...)`. The episode starts with the memory's transcript
+            and writes to the memory's store. From then on the memory itself does not change: the newest
+            transcript is in the state.
         experience: lessons that the model may recall.
         strategy: the form of earlier turns for the model. "summary": its own summary of them. "reset": a
             transcript that is summarised when it would not fit. "transcript": the whole transcript. "recon":

@@ -190,9 +190,10 @@ def make_prompt(tools: Sequence[Tool], question: str, summary: str, result: str)
 
 
 def parse_turn(text: str, tools: Sequence[Tool], *, needs_summary: bool) -> Turn:
-    """Read the four parts of a turn. The summary may be empty unless `needs_summary`.
+    """Read the four parts of a turn. The thought may be empty, and the summary unless `needs_summary`.
 
-    Raises MalformedError for a part that is missing, doubled, empty or out of place.
+    Raises MalformedError for a part that is missing, doubled or out of place, and for a call that cannot be
+    read.
     """
     for tag in ("<think>", "<summary_level>", "<summary>", "<function="):
         if text.count(tag) != 1:
@@ -211,7 +212,8 @@ def parse_turn(text: str, tools: Sequence[Tool], *, needs_summary: bool) -> Turn
 
 
 def parse_call(text: str, tools: Sequence[Tool]) -> Call:
-    """Read the only function call in a text. Raises MalformedError."""
+    """Read the only function call in a text. Raises MalformedError unless there is one call that the tool
+    accepts."""
     calls = list(_CALL.finditer(text))
     if len(calls) != 1:
         raise MalformedError(f"there are {len(calls)} function calls, and there has to be one")
@@ -224,7 +226,7 @@ def parse_call(text: str, tools: Sequence[Tool]) -> Call:
     while body[at:].strip():
         parameter = _PARAMETER.match(body, at)
         if parameter is None:
-            raise MalformedError(f"{body[at:].strip()[:40]!r} is no <parameter=name>value</parameter>")
+            raise MalformedError(f"{body[at:].strip()[:40]!r} is not <parameter=name>value</parameter>")
         arguments[parameter["name"]] = parameter["value"].strip()
         at = parameter.end()
     try:

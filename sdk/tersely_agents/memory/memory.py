@@ -56,8 +56,8 @@ class AgentMemory:
             None for any number.
         summary_tokens: the largest number of tokens of a summary; at most a quarter of the limit, which is
             the default.
-        compress_over: tool results of more tokens are compressed for the task when they come in; the
-            original stays retrievable. None leaves them as they are.
+        compress_over: a tool result with more tokens than this is compressed for the task when it comes in;
+            the original stays retrievable. None leaves tool results as they are.
         compressor: compresses, and counts tokens. None loads the bundled model when it is first needed, and
             counts with the built-in estimate.
         replay: what happens to a step that was held back for a summary. True puts its messages back into the
@@ -135,10 +135,11 @@ class AgentMemory:
             self._transcript = self.journal.finish(self._transcript)
 
     def recall(self, query: str, *, budget: int | None = None) -> Compression:
-        """Return the sentences that answer `query`, from all texts that left the context or were replaced.
+        """Return the sentences that answer `query`, from all messages that left the context, and from the
+        originals of shortened ones.
 
         budget: tokens to fill with the best sentences. By default only those above the model's threshold
-            come back, in at most as many tokens as notes may have.
+            come back, in at most `summary_tokens` tokens.
         """
         return self.journal.recall(self._transcript, query, budget)
 
@@ -153,8 +154,8 @@ class AgentMemory:
         model's summary.
 
         If the model is None, fails or says nothing, sentences quoted from the transcript take the
-        summary's place. The model is not asked when there is nothing to summarise. The request for it has
-        `tools` too, so that it begins like the other requests and the prompt cache serves it.
+        summary's place. The model is not asked when there is nothing to summarise. Pass the `tools` of your
+        other requests: the request for the summary then begins like them, and the prompt cache serves it.
 
         Raises OverlongError if no further summary is allowed, and InvalidInputError while tool calls are
         unanswered, or for anything but a model.
@@ -197,9 +198,9 @@ class AgentMemory:
 
         With `replay`, the step that was held back follows.
 
-        None quotes sentences of the transcript instead. A summary longer than `summary_tokens` is shortened.
-        Raises InvalidInputError while tool calls are unanswered, and OverlongError if no further summary is
-        allowed.
+        If `summary` is None, sentences quoted from the transcript take its place. A summary longer than
+        `summary_tokens` is shortened. Raises InvalidInputError while tool calls are unanswered, and
+        OverlongError if no further summary is allowed.
         """
         with self._lock:
             self._check_may_reset()
@@ -212,7 +213,8 @@ class AgentMemory:
     def _begin_reset(
         self, tools: Sequence[Mapping[str, Any]] | None
     ) -> tuple[int, list[Json] | None, Options]:
-        """Return the resets so far, the request (None if no notes are needed), and its options."""
+        """Return the number of resets so far, the request for a summary (None if none is needed), and its
+        options."""
         with self._lock:
             transcript, resetter = self._transcript, self.journal.resetter
             request = self.summary_request()
@@ -226,6 +228,7 @@ class AgentMemory:
                 self._transcript = self.journal.reset_with_reply(self._transcript, text)
 
     def _check_may_reset(self) -> None:
+        """Raise OverlongError if no further summary is allowed. The transcript then ends as overlong."""
         if not self.journal.resetter.may_reset(self._transcript):
             self._transcript, error = self.journal.finish_overlong(self._transcript)
             raise error
@@ -236,7 +239,10 @@ class AgentMemory:
 
 
 def _check_model(model: object, tools: object) -> None:
-    """Check now, because `prepare` goes on without a model that fails."""
+    """Raise InvalidInputError unless both can be used.
+
+    Without this check, `prepare` would take a wrong argument for a model that fails, and go on without it.
+    """
     if model is not None:
         check_members(
             model, ("complete", "acomplete"), "The model", "Pass a model of tersely_agents.chat, or None."

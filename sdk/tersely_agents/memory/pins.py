@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast, get_args
+from typing import cast
 
 from tersely_agents.memory.cues import (
     CONCEPT_VALUES,
@@ -47,8 +47,8 @@ _LONGEST = 400
 _LONGEST_NAME = 80
 """Largest number of characters in an identifier that is kept without its statement."""
 _SURE = 1.0
-"""Amount added to the score of a replacement, unless only a shared concept supports it. If the best score is
-below this amount, and several pins have it, nothing is replaced."""
+"""Amount added to a score of `_compare` if more than a shared concept supports the replacement. A best score
+below this amount counts only if a single pin has it."""
 _MOST = 12
 """Largest number of statements that one message may add or replace."""
 _HEADINGS: dict[Kind, str] = {
@@ -88,12 +88,12 @@ class Pin:
 
     @cached_property
     def topic(self) -> frozenset[str]:
-        """Stems of the words that say what the statement is about."""
+        """Stems of the words that say what the statement is about, and the concepts that they name."""
         return find_topic(self.text, self.values)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Stems of all words but the values, and their concepts: "home" joins flat, apartment and address."""
+        """Stems of all words except the values, and the concepts that they name: "=home" for "flat"."""
         return find_topic(self.text, self.values, whole=True)
 
 
@@ -135,23 +135,22 @@ class PinBoard:
         return text if len(kept) == len(units) else " ".join(kept)
 
     def _take(self, sentence: str) -> PinBoard:
+        """Return the board after a sentence; the same object if the sentence changes nothing."""
         label, body = _read_label(sentence)
-        pin = _classify(label, body)
-        probe = pin or Pin("fact", body, 0)
-        old = self._find_replaced(probe)
-        if not old and pin is None:
+        pin = _classify(label, body) or Pin("fact", body, 0)
+        old = self._find_replaced(pin)
+        if not old and pin.strength == 0:
             return self
-        for other in self.pins:
-            if other.text.casefold() == probe.text.casefold():
-                return self
-        text = _remove_replaced(probe.text, old)
-        kind, strength = probe.kind, probe.strength
+        if any(other.text.casefold() == pin.text.casefold() for other in self.pins):
+            return self
+        text = _remove_replaced(pin.text, old)
+        kind, strength = pin.kind, pin.strength
         if old and strength < 2:
             kind, strength = old[-1].kind, max(strength, old[-1].strength)
-        new = replace(probe, kind=kind, text=text, strength=strength)
+        new = replace(pin, kind=kind, text=text, strength=strength)
         kept = [other for other in self.pins if other not in old]
-        is_said = any(word.casefold() not in COMMON for word in WORD.findall(text))
-        return PinBoard((*kept, new) if is_said else tuple(kept), (*self.replaced, *old))
+        has_content = any(word.casefold() not in COMMON for word in WORD.findall(text))
+        return PinBoard((*kept, new) if has_content else tuple(kept), (*self.replaced, *old))
 
     def _find_replaced(self, new: Pin) -> list[Pin]:
         """Return the pins that a statement replaces."""
@@ -189,12 +188,12 @@ def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], we
     come before older ones. A pin that only states something is added only if the text then takes at most the
     share `weak` of the limit.
     """
-    kinds = list(get_args(Kind))
-    order = sorted(
-        range(len(pins)), key=lambda at: (-pins[at].strength, kinds.index(pins[at].kind) // 5, -at)
-    )
+
+    def rank(at: int) -> tuple[int, bool, int]:
+        return -pins[at].strength, pins[at].kind in ("fact", "identifier"), -at
+
     chosen: dict[int, Pin] = {}
-    for place in order:
+    for place in sorted(range(len(pins)), key=rank):
         most = limit if pins[place].strength > 1 else int(limit * weak)
         for pin in (pins[place], *_keep_identifiers(pins[place])):
             trial = {**chosen, place: pin}
@@ -267,30 +266,33 @@ def _overlap(one: Pin, other: Pin) -> float:
 
 def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
     """Return a score for a statement that replaces another one; 0 if it does not replace it."""
-    shared = new.topic & old.topic
-    words = {word for word in shared if word[0] != "="}
-    concepts = shared - words
-    common = new.words & old.words
-    said = {word for word in common if word[0] != "="}
+    topic_words, topic_concepts = _split_concepts(new.topic & old.topic)
+    words, concepts = _split_concepts(new.words & old.words)
     generic = {stem(w[0].casefold()) for w in WORD.finditer(new.text) if is_concept(w[0])}
-    score = sum(0.5 if word in generic else 1.0 for word in said) + _overlap(new, old)
-    if is_update and words and new.subjects & old.subjects:
+    score = sum(0.5 if word in generic else 1.0 for word in words) + _overlap(new, old)
+    if is_update and topic_words and new.subjects & old.subjects:
         return score + _SURE
-    if concepts and _differ(new.all_values, old.all_values, tuple(SLOTS)):
+    if topic_concepts and _differ(new.all_values, old.all_values, tuple(SLOTS)):
         return score + _SURE
-    fitting = [kind for word in (common if said else concepts) - said for kind in CONCEPT_VALUES[word[1:]]]
-    if is_update and fitting and _differ(new.all_values, old.all_values, fitting):
-        return score + (_SURE if said else 0)
+    kinds = [kind for name in (concepts if words else topic_concepts) for kind in CONCEPT_VALUES[name[1:]]]
+    if is_update and kinds and _differ(new.all_values, old.all_values, kinds):
+        return score + (_SURE if words else 0)
     if not _differ(new.values, old.values) or new.subjects != old.subjects:
         return 0.0
     folded = new.text.casefold()
     names_old = any(occurs(v.text.casefold(), folded) for v in old.values if v.kind == "name")
-    if is_update and names_old and (shared or find_words(new.text) & old.topic):
+    if is_update and names_old and (topic_words or topic_concepts or find_words(new.text) & old.topic):
         return score + _SURE
-    only_one_differs = not (new.topic - old.topic and old.topic - new.topic)
-    if only_one_differs and (len(words) > 1 or (words and new.topic == old.topic)):
+    is_narrower = new.topic <= old.topic or old.topic <= new.topic
+    if is_narrower and (len(topic_words) > 1 or (topic_words and new.topic == old.topic)):
         return score + _SURE
-    return score + _SURE if is_update and words and _overlap(new, old) > 0.5 else 0.0
+    return score + _SURE if is_update and topic_words and _overlap(new, old) > 0.5 else 0.0
+
+
+def _split_concepts(names: frozenset[str]) -> tuple[set[str], set[str]]:
+    """Return the words and the concepts, such as "=home", of names that statements share."""
+    concepts = {name for name in names if name[0] == "="}
+    return {*names} - concepts, concepts
 
 
 def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = ()) -> bool:
@@ -315,18 +317,22 @@ def _find_replaced_words(text: str) -> set[str]:
 
 
 def _remove_replaced(text: str, old: Sequence[Pin]) -> str:
-    """Leave out the clauses that begin with a word such as "forget". If none do, and one names a new value,
-    leave out those that name only replaced values."""
-    replaced = {v.text.casefold() for pin in old for v in pin.values}
-    new = {v.text.casefold() for v in find_values(text)} - replaced
+    """Return a statement without the clauses that begin with a word such as "forget".
+
+    If no clause does, or every clause does, and one of them names a new value, leave out the clauses that
+    name only replaced values.
+    """
     clauses = [text[start:end] for start, end in split_clauses(text)]
-    is_new = [any(occurs(value, clause.casefold()) for value in new) for clause in clauses]
-    is_old = [any(occurs(value, clause.casefold()) for value in replaced) for clause in clauses]
-    kept = [c for c, fresh, stale in zip(clauses, is_new, is_old, strict=True) if fresh or not stale]
-    others = [c for c in clauses if not REPLACED.match(c.lstrip())]
-    if old and others and len(others) < len(clauses):
-        kept, is_new = others, [True]
-    if not any(is_new) or len(kept) == len(clauses):
+    kept = [clause for clause in clauses if not REPLACED.match(clause.lstrip())]
+    if not old or not kept or len(kept) == len(clauses):
+        replaced = {v.text.casefold() for pin in old for v in pin.values}
+        new = {v.text.casefold() for v in find_values(text)} - replaced
+        is_new = [any(occurs(value, clause.casefold()) for value in new) for clause in clauses]
+        is_old = [any(occurs(value, clause.casefold()) for value in replaced) for clause in clauses]
+        kept = [c for c, fresh, stale in zip(clauses, is_new, is_old, strict=True) if fresh or not stale]
+        if not any(is_new):
+            return text
+    if len(kept) == len(clauses):
         return text
     left = "".join(kept).strip().rstrip(",;: –—-")
     return left if left.endswith((".", "!")) or not text.endswith(".") else f"{left}."
