@@ -197,7 +197,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             ),
         ),
         (
-            "a tenth of the text keeps {:.1f} % of the relevant turns, and a quarter keeps {:.1f} %",
+            "a tenth of the text keeps {:.1f} % of the speakers' relevant turns, and a quarter {:.1f} %",
             lambda: (support(MEETINGS, "tersely", "0.1"), support(MEETINGS, "tersely", "0.25")),
         ),
         (

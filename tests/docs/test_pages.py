@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 import tersely
-from benchmarks.pages import render_pages
+from benchmarks.pages import percent, render_pages
 from tersely.options import OPTION_FIELDS
 from tersely.runtime.artifacts import load_artifact
 from tersely.score.calibration import read_calibration
@@ -21,6 +21,7 @@ from tersely.types import Compression, Status
 from tersely.view import REASONS
 from tests.docs.guarantees import GUARANTEES
 from tests.docs.pages import PAGES, ROOT, TOPICS, prose, read_page, tables
+from tests.docs.records import load
 
 FOLDERS = "benchmarks|docs|integrations|models|scripts|sdk|tests|training|\\.ci"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
@@ -136,6 +137,22 @@ def test_how_it_works_has_the_numbers_of_the_bundled_model() -> None:
     assert f"was calibrated on {len(questions.scores):,} questions of" in page
     assert f"the encoder reads up to {MAX_TOKENS:,} tokens" in page
     assert f"up to {MORE_TOKENS:,} more" in page
+
+
+def test_prepared_documents_take_the_recorded_times() -> None:
+    times = load("prepared").find("Times").select(documents="prepared")
+    least, most, least_of_30, most_of_30, hotpotqa, natural_questions = (
+        round(share)
+        for kind in ("10 documents", "30 documents", "HotpotQA", "Natural Questions")
+        for share in sorted(
+            percent(row["of unprepared"]) for row in times if str(row["request"]).startswith(kind)
+        )
+    )
+    page = " ".join(read_page("docs/prepared.md").split())
+    assert f"take {least} and {most} % of the usual time if they have ten documents" in page
+    assert f"and {least_of_30} and {most_of_30} % if they have thirty" in page
+    assert f"requests of Natural Questions take {natural_questions} % of the usual time" in page
+    assert f"those of HotpotQA, which often need two steps, {hotpotqa} %" in page
 
 
 @pytest.mark.parametrize("script", [*SCRIPTS, ROOT / ".ci/run"], ids=lambda path: path.name)
