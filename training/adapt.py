@@ -4,13 +4,13 @@ Each line of the file is a question in the form that `tersely calibrate` reads. 
 
     {"query": "...", "documents": ["...", {"title": "...", "text": "..."}], "answers": ["..."]}
 
-A sentence is needed if it holds an answer. A line may have `"evidence": ["..."]` with texts that are copied
-from the documents. The sentences that these texts cover are then needed instead.
+A sentence counts as needed if it holds an answer. A line may have `"evidence": ["..."]` with texts that are
+copied from the documents. Then the sentences that these texts cover count as needed instead.
 
-The networks stay as they are. The command fits the layer that weighs their outputs and the exact matches,
-starting from its present weights, and the threshold and the calibration of `recall`. It measures each
-question with a layer that was fitted without that question. If the new layer does not keep more of the needed
-sentences, the command says so, writes nothing, and exits with 3.
+The networks stay as they are. The command fits the layer that weighs their outputs and the exact matches. The
+fit starts from the layer's present weights. The command also fits the threshold and the calibration of
+`recall`. It measures each question with a layer that was fitted without that question. If the new layer does
+not keep more of the needed sentences, the command says so, writes nothing, and exits with 3.
 
 The command copies the data for `abstain` and `calibrated` from the model that it starts from. To fit them to
 your questions too, run `tersely calibrate --model MODEL`.
@@ -235,7 +235,7 @@ def render_table(
 
 
 def _read_evidence(path: Path) -> dict[int, object]:
-    """Return the "evidence" of each line that is JSON; `read_requests` names the others."""
+    """Return the "evidence" of each line that is JSON; `read_requests` reports the other lines."""
     found: dict[int, object] = {}
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):

@@ -105,8 +105,8 @@ class Compressor:
 
         Returns:
             The compression. If the model fails, or `timeout` ends before everything was read, the status is
-            "degraded" if there is a limit or no query; otherwise it is "failed_open". With a query, a warning
-            is logged too.
+            "degraded" if there is a `budget`, a `rate` or no query; otherwise it is "failed_open". With a
+            query, a warning is logged too.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.

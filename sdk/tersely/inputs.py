@@ -100,7 +100,7 @@ def _read_document(item: object, where: str) -> Document:
 
 
 def decode_utf8(raw: bytes, source: str) -> str:
-    """Decode a file, and remove its byte order mark. Line endings stay as they are, so offsets fit the file.
+    """Decode a file, and remove its byte order mark. Line endings stay as they are, so offsets count them.
 
     Messages name the `source`. Raises InvalidInputError for bytes that are not UTF-8, or not text.
     """

@@ -50,7 +50,8 @@ class CompressedDocument:
     id: str | None
     metadata: Mapping[str, Any]
     relevance: float
-    """Score of the document's best unit, or from the caller's reranker; 0.0 if nothing was scored."""
+    """Score of the whole document, from the caller's reranker or model if there is one; otherwise about the
+    score of the document's best unit. 0.0 if nothing was scored."""
     spans: tuple[Span, ...]
 
 
@@ -138,8 +139,8 @@ class Compression:
     - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
     - "degraded": the same with a `budget` or `rate`, or without a query. With a query, units were chosen by
-      the scores of those that the model had read, or by exact matches if there were none. Without a query,
-      they were chosen from those that had been read.
+      the model's scores if it had read some of them, otherwise by exact matches. Without a query, they were
+      chosen from those that had been read.
     """
     reason: str | None
     """The reason why the status is not "compressed"; None if it is."""

@@ -50,7 +50,8 @@ class Series:
     def mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
         """Return the mark for `count` siblings, the `number`-th mark of the series.
 
-        `is_last`: whether it is the last of the series. `alike`: how many of `count` are like the one above.
+        `is_last`: whether no sibling comes after the mark. `alike`: how many of `count` are like the one
+        above.
         """
         words = f"[… {count:,} more]"
         if alike:
@@ -68,8 +69,8 @@ class Link:
     """The series that it belongs to. The head and the tail of a block belong to the series that the whole
     block is in, if any, not to the series of its members."""
     items: int
-    """Number that a mark counts for it if it is left out: mostly 1, 0 for a tail, more for a group of
-    values."""
+    """Number that it adds to the count in a mark if it is left out: mostly 1, 0 for a tail, more for a group
+    of values."""
     needs: tuple[int, ...]
     """Positions, ascending, of the units that must be kept with it so that it does not mislead."""
     is_frame: bool
@@ -95,13 +96,14 @@ class Unit:
     end: int
     kind: Kind
     atomic: bool
-    """True for a block or a part of structure, and for a piece. False for a sentence and a heading, which are
-    never divided, except for a sentence that is endless; see `split.cutting`."""
+    """False for a sentence or a heading; true for any other unit, and for a piece. A unit for which it is
+    true may be opened or cut if it is too large. A heading is never divided, and a sentence only if it is
+    longer than `split.cutting.LONGEST_SENTENCE`."""
     doc: int = 0
     """Index of its document."""
     parent: int = 0
-    """Index among the units of its document before any block was opened and any unit was cut into pieces. All
-    parts of one of those units share it."""
+    """Index of the whole unit that it comes from, among the units that its document has before blocks are
+    opened and units are cut. All parts of a whole unit share this index."""
     is_piece: bool = False
     """True if it is one of several parts of a block or of a cut unit."""
     cost: int = 0

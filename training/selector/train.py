@@ -240,7 +240,7 @@ class Trainer:
 def _split_by_process(
     batches: Iterable[tuple[list[Item], int]], processes: int
 ) -> Iterator[list[tuple[list[Item], int]]]:
-    """Yield one batch per process; drop a last chunk that does not fill all processes."""
+    """Yield chunks of one batch for each process; drop a last chunk that has fewer."""
     chunk: list[tuple[list[Item], int]] = []
     for batch in batches:
         chunk.append(batch)

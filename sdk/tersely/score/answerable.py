@@ -38,7 +38,7 @@ from tersely.score.words import find_names, find_numbers
 FILE = "answerable.json"
 
 HARD = frozenset({"package_questions"})
-"""Data sets of the calibration for whose kind of question `abstain` promises nothing. Of held-out questions
+"""Data sets of the calibration. For questions like theirs, `abstain` promises nothing: of held-out questions
 about other software packages, 81 % got through instead of 90 % (training/LOG.md)."""
 
 ANSWER_FEATURES = (
@@ -156,7 +156,7 @@ class Answerability:
         return Abstention(least, self._count_refused(least) / (len(self.unanswered.scores) + 1))
 
     def refused_interval(self, share: float) -> tuple[float, float]:
-        """Return the 95 % interval of the share of further questions without an answer that are refused.
+        """Return the 95 % interval of the share that is refused among new questions without an answer.
 
         Raises ValueError as `make_abstention` does.
         """
@@ -219,5 +219,5 @@ def write_answerability(artifact: Path, answerability: Answerability) -> None:
 
 
 def _second(values: Floats) -> float:
-    """Return the second highest value; the lowest if there is no other."""
+    """Return the second highest value; the only one if there is no second."""
     return float(np.partition(values, -2)[-2]) if len(values) > 1 else float(values[0])

@@ -51,7 +51,8 @@ def score(
 ) -> Scored | Bypass:
     """Score all units: by the model, by matches if the model fails, or by coverage without a query.
 
-    If the model fails or its time is up, and there is no limit, return a `Bypass` instead.
+    If the model fails or the request's time is up, return a `Bypass` instead, unless there is a `budget` or a
+    `rate`.
     """
     time = current_time_limit()
     if query is None:
@@ -222,7 +223,7 @@ def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
 def _flatten(
     given: Sequence[DocumentScores], to_read: Sequence[int], positions: Sequence[Sequence[int]], split: Split
 ) -> Scores:
-    """Return the scores of all units; 0 for those that the model did not read.
+    """Return the scores of all units; 0 for those that were not given to the model.
 
     `given` are the scores of the documents `to_read`, for their units at `positions`.
 

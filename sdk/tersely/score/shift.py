@@ -51,7 +51,7 @@ INSIDE = 0.94
 """Share of the calibration's requests that lie inside the bound."""
 
 UNSEEN = 2.0
-"""A token counts as unseen if its inverse document frequency is less than this below the highest one."""
+"""Distance from the highest inverse document frequency. A token that is closer to it counts as unseen."""
 
 
 def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
@@ -62,7 +62,7 @@ def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
     text = " ".join(m.texts)
     classes = _count_characters(text)
     idf, query_idf = m.idf[m.index.ids], m.idf[np.asarray(m.query_ids, dtype=np.int64)]
-    seen_idf = m.idf.max() - UNSEEN  # largest of a token that counts as seen
+    seen_idf = m.idf.max() - UNSEEN  # the highest value of a token that counts as seen
     return np.array(
         [
             _mean(idf),
@@ -105,7 +105,10 @@ class Reference:
         return self.find_nearest(features)[1]
 
     def widen(self, distances: Sequence[float]) -> Reference:
-        """Return the reference with a bound that the share `INSIDE` of these distances does not exceed."""
+        """Return the reference with a bound that most of the requests (the share `INSIDE`) do not exceed.
+
+        `distances` are those of the requests, in units of the present bound. The bound never shrinks.
+        """
         farthest = float(np.quantile(distances, INSIDE)) if distances else 0.0
         return replace(self, bound=self.bound * max(1.0, farthest))
 
@@ -125,7 +128,7 @@ class Reference:
         whitening = np.array(values["whitening"], dtype=np.float64).reshape(size, size)
         bound = float(values["bound"])
         if not len(centres) or not all(np.isfinite(x).all() for x in (centres, whitening)) or not bound > 0:
-            raise ValueError("the reference of the calibration holds no centre, no bound, or no numbers")
+            raise ValueError("the reference of the calibration needs centres, numbers and a bound above 0")
         return cls(centres, whitening, bound)
 
 

@@ -58,11 +58,12 @@ class Agent:
             its one growing response, with the search results inserted.
         max_turns: turns after which an episode ends without an answer; None for the strategy's default: 5
             for "recon", otherwise 20 (both from the papers' training).
-        result_tokens: a longer tool result is compressed for the question; the model may open the original.
-            If you pass a memory, its `compress_over` applies instead.
+        result_tokens: a longer tool result is compressed for the question; the model may open the original,
+            except with "recon". If you pass a memory, its `compress_over` applies instead.
         compressor: compresses and counts tokens; None for the bundled model.
         strict: for training. Every turn has the model's own words: nothing corrects or shortens them, or
-            answers in its place. A reply that is not an action, and a tool that breaks, end the episode.
+            answers in its place. A tool that breaks ends the episode. So does a reply that cannot be
+            read as a tool call or an answer, except with "recon", which asks the model to rethink.
         constrained: whether a grammar forces the model to write valid turns, and to answer in the last turn,
             for the strategy "summary" and models of llama.cpp.
         trace_file: file to which every turn is appended as one JSON line.

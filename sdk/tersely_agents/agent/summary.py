@@ -38,7 +38,8 @@ _OTHER_CHARACTERS = _THOUGHT_CHARACTERS + _ARGUMENT_CHARACTERS
 _TOKEN_CHARACTERS = 3
 """Low estimate of the characters in a token."""
 _BLOCK = 100
-"""Largest number of characters that a rule of a grammar counts; llama.cpp refuses to count to 2,000."""
+"""Number of characters in a block. A rule of a grammar counts a long text by blocks, because llama.cpp
+refuses to count to 2,000."""
 
 
 class MalformedError(ValueError):
@@ -190,7 +191,7 @@ def make_prompt(tools: Sequence[Tool], question: str, summary: str, result: str)
 
 
 def parse_turn(text: str, tools: Sequence[Tool], *, needs_summary: bool) -> Turn:
-    """Read the four parts of a turn. The thought may be empty, and the summary unless `needs_summary`.
+    """Read the four parts of a turn. The thought may be empty, and so may the summary unless `needs_summary`.
 
     Raises MalformedError for a part that is missing, doubled or out of place, and for a call that cannot be
     read.

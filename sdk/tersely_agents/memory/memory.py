@@ -5,6 +5,9 @@
     reset    the context becomes the first prompt, later system messages, the user's newest message, pins and
              notes; with `replay`, the step that was held back follows
 
+A step is an assistant message with the results of its calls, or any other single message. The notes are the
+summary, or sentences quoted from the transcript in its place.
+
 Between two resets the context only grows at its end, which keeps prompt caches warm.
 """
 

@@ -307,7 +307,7 @@ def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = (
 
 
 def _find_replaced_words(text: str) -> set[str]:
-    """Return stems of the names next to a word such as "forget"."""
+    """Return stems of the names that come after a word such as "forget" in the same clause."""
     words: set[str] = set()
     for start, end in split_clauses(text):
         match = REPLACED.search(text, start, end)
@@ -317,10 +317,11 @@ def _find_replaced_words(text: str) -> set[str]:
 
 
 def _remove_replaced(text: str, old: Sequence[Pin]) -> str:
-    """Return a statement without the clauses that begin with a word such as "forget".
+    """Return a statement without clauses about the `old` pins that it replaces; unchanged if there are none.
 
-    If no clause does, or every clause does, and one of them names a new value, leave out the clauses that
-    name only replaced values.
+    Leave out the clauses that begin with a word such as "forget". If that would leave out no clause or every
+    clause, leave out those that name replaced values and no new value instead, but only if another clause
+    names a new value.
     """
     clauses = [text[start:end] for start, end in split_clauses(text)]
     kept = [clause for clause in clauses if not REPLACED.match(clause.lstrip())]
