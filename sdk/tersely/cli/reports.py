@@ -153,7 +153,7 @@ class _Case:
     """Score and characters of every unit."""
     answered: Judgement
     unanswered: Judgement
-    """Score and characters of every unit, without the documents that hold an answer."""
+    """The judgement without the documents that hold an answer."""
 
 
 def _measure(compressor: Compressor, request: Request, answers: Sequence[str]) -> _Case:
