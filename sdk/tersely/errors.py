@@ -30,3 +30,8 @@ class MissingDependencyError(TerselyError, ImportError):
 
 class OfflineError(TerselyError):
     """The network is needed, but TERSELY_OFFLINE forbids it."""
+
+
+def is_failure(error: BaseException) -> bool:
+    """Return whether an error is an `Exception` or a panic of a library in Rust, which is not one."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"

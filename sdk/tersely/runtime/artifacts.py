@@ -21,7 +21,7 @@ from io import BufferedReader
 from pathlib import Path, PureWindowsPath
 from typing import Any, cast
 
-from tersely.errors import ArtifactError, InvalidInputError, TerselyError
+from tersely.errors import ArtifactError, InvalidInputError, TerselyError, is_failure
 from tersely.runtime.paths import check_path
 
 MANIFEST = "manifest.json"
@@ -96,8 +96,7 @@ class Artifact:
         except TerselyError:
             raise
         except BaseException as error:
-            # A panic in Rust is not an `Exception`. Anything else that is not one comes from the caller.
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            if not is_failure(error):  # such as Ctrl-C
                 raise
             cause = error or type(error).__name__
             raise ArtifactError(f"{self.path} cannot be used ({cause}). {_REMEDY}") from error

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tersely.errors import is_failure
 from tersely.options import CompressionOptions
 from tersely.prepared import PreparedDocument
 from tersely.runtime.cancellation import TimeIsUpError, current_time_limit, run_in_time
@@ -159,8 +160,7 @@ def _wrap_errors(problem: str) -> Generator[None]:
     except TimeIsUpError:
         raise
     except BaseException as error:
-        # A panic of a library in Rust is a failure too, but not an `Exception`.
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        if not is_failure(error):
             raise
         raise _ScoringError(f"{problem}: {type(error).__name__}: {error}") from error
 
