@@ -150,6 +150,7 @@ class Run:
 
     def _check_identity(self, identity: dict[str, Any]) -> None:
         file = self.folder / "identity.json"
+        identity = json.loads(json.dumps(identity))  # tuples become lists, as in the file
         stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else identity
         if stored != identity:
             raise ValueError(f"{self.folder} was made with {stored}, not {identity}: name a new folder")

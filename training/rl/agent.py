@@ -37,8 +37,8 @@ _LIMIT = 100_000
 class Questions:
     """Settings of the questions, and limits of the texts that the agent reads and writes."""
 
-    name: str = "hotpotqa"
-    """A set of the benchmarks' train split whose questions have documents."""
+    names: tuple[str, ...] = ("hotpotqa",)
+    """Sets of the benchmarks' train split whose questions have documents."""
     search_tokens: int = 200
     """Maximum number of tokens that a search shows, the same as in the cold start."""
     max_turns: int = 6
@@ -70,7 +70,8 @@ def train(
     mixed = random.Random(settings.seed).sample(examples, len(examples))
     heldout, taught = mixed[:count], mixed[count:]
     if not taught:
-        raise ValueError(f"{asked.name} has {len(examples)} questions, and {count} are held out")
+        named = ", ".join(asked.names)
+        raise ValueError(f"{named}: {count} questions are held out, and there are {len(examples)}")
     environment = TurnsEnvironment(
         Chat(tokenizer),
         Compressor(),
@@ -138,8 +139,11 @@ def main() -> None:
     weights = (args.adapter / "adapter_model.safetensors").read_bytes()
     identity = {**asdict(settings), "adapter": hashlib.sha256(weights).hexdigest()}
     run = Run(args.out, max_minutes=args.max_minutes, identity=identity)
-    asked = settings.questions.name
-    examples = load_findable(asked, "train", data=args.data, limit=_LIMIT, seed=settings.seed)
+    examples = [
+        example
+        for name in settings.questions.names
+        for example in load_findable(name, "train", data=args.data, limit=_LIMIT, seed=settings.seed)
+    ]
     model, tokenizer = load_causal(args.base)
     policy = PeftModel.from_pretrained(model, args.adapter, is_trainable=True)
     train(settings, examples, run, policy, tokenizer, show=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -66,21 +67,34 @@ class Recorder:
 
 
 def run_episodes(
-    policy: Policy, tasks: Iterable[Task], *, policy_version: int = 0, bank_version: int | None = None
+    policy: Policy,
+    tasks: Iterable[Task],
+    *,
+    policy_version: int = 0,
+    bank_version: int | None = None,
+    threads: int = 1,
 ) -> list[Trajectory]:
     """Run one episode for each task, and return the trajectories in order. Repeat a task for a group of
-    rollouts."""
+    rollouts.
+
+    threads: number of threads in which the episodes' tools run.
+    """
     tasks = list(tasks)
     episodes = [task.start() for task in tasks]
     recorders = [Recorder() for _ in tasks]
     unanswered: set[int] = set()
-    while contexts := {
-        i: e.context() for i, e in enumerate(episodes) if e.outcome is None and i not in unanswered
-    }:
-        replies = policy.generate(contexts)
-        unanswered |= contexts.keys() - replies.keys()
-        for index, generation in replies.items():
-            _step(episodes[index], recorders[index], contexts[index], generation)
+    with ThreadPoolExecutor(threads) as pool:
+        while contexts := {
+            i: e.context() for i, e in enumerate(episodes) if e.outcome is None and i not in unanswered
+        }:
+            replies = policy.generate(contexts)
+            unanswered |= contexts.keys() - replies.keys()
+            steps = [
+                pool.submit(_step, episodes[i], recorders[i], contexts[i], reply)
+                for i, reply in replies.items()
+            ]
+            for step in steps:
+                step.result()
     return [
         Trajectory(
             task.id,

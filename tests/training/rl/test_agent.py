@@ -78,7 +78,7 @@ def test_run_ends_in_its_time_and_continues_with_more(
 
 
 def test_refuses_a_set_without_training_questions(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="hotpotqa has 0 questions, and 48 are held out"):
+    with pytest.raises(ValueError, match="hotpotqa: 48 questions are held out, and there are 0"):
         agent.train(Settings(), [], Run(tmp_path), None, None)
 
 

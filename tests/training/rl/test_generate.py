@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.rl.language.generate import TransformersPolicy
+from training.rl.language.slots import SlotsPolicy
 
 TOKENIZER = make_tokenizer()
 MODEL = make_model(TOKENIZER)
 
 
-def make_policy(**options: Any) -> TransformersPolicy:
+def make_policy(policy: type[TransformersPolicy] = TransformersPolicy, **options: Any) -> TransformersPolicy:
     sampling = torch.Generator().manual_seed(options.pop("seed", 0))
     options = {"max_reply": 12, "random": sampling, **options}
-    return TransformersPolicy(MODEL, TOKENIZER, **options)
+    return policy(MODEL, TOKENIZER, **options)
 
 
 @torch.no_grad()
@@ -29,14 +30,19 @@ def score(context: list[int], reply: list[int], temperature: float = 1.0) -> tor
     return (logits / temperature).log_softmax(-1)
 
 
+@pytest.mark.parametrize("policy", [TransformersPolicy, SlotsPolicy])
 @settings(max_examples=15)
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=9), st.integers(1, 4), st.sampled_from([0.5, 1.0]))
+@given(
+    lengths=st.lists(st.integers(1, 30), min_size=1, max_size=9),
+    rows=st.integers(1, 4),
+    temperature=st.sampled_from([0.5, 1.0]),
+)
 def test_log_probabilities_are_those_of_a_plain_pass(
-    lengths: list[int], rows: int, temperature: float
+    policy: type[TransformersPolicy], lengths: list[int], rows: int, temperature: float
 ) -> None:
     contexts = {7 * i: [(5 * i + j) % 200 for j in range(n)] for i, n in enumerate(lengths)}
     MODEL.train()
-    found = make_policy(rows=rows, temperature=temperature).generate(contexts)
+    found = make_policy(policy, rows=rows, temperature=temperature).generate(contexts)
     assert MODEL.training  # the policy restores the mode
     MODEL.eval()
     assert list(found) == list(contexts)
@@ -68,3 +74,13 @@ def test_stop_text_ends_a_reply_and_stays_in_it() -> None:
     texts = [TOKENIZER.decode(list(generation.tokens)) for generation in found.values()]
     assert any(text.endswith("e") for text in texts)
     assert all("e" not in text[:-1].removesuffix("<|end|") for text in texts)
+
+
+def test_fixed_slots_change_no_reply() -> None:
+    """A policy that is used again, with longer contexts than before, starts from new slots."""
+    slots = make_policy(SlotsPolicy, temperature=0.0, rows=4)
+    for most in (9, 250):
+        contexts = {key: [(7 * key + j) % 200 for j in range(1 + key * most // 6)] for key in range(7)}
+        assert {key: list(g.tokens) for key, g in slots.generate(contexts).items()} == {
+            key: list(g.tokens) for key, g in make_policy(temperature=0.0).generate(contexts).items()
+        }

@@ -7,6 +7,7 @@ FOLDER/final/          the adapter
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ from training.rl.algorithms import grpo, hrr, supo
 from training.rl.engines.trl_trainer import TrajectoryTrainer
 from training.rl.episode import Task
 from training.rl.language.generate import TransformersPolicy
+from training.rl.language.slots import SlotsPolicy
 from training.rl.rollout import run_episodes
 from training.rl.trajectory import OUTCOMES, Trajectory
 from training.run import Clock, Run, show_progress
@@ -182,7 +184,8 @@ class _Job:
         the keys and `version`."""
         self._started = time.perf_counter()
         tasks = {key: self._practice.make_task(key) for key in set(keys)}
-        policy = TransformersPolicy(
+        policy_class = SlotsPolicy if model.device.type == "cuda" else TransformersPolicy
+        policy = policy_class(
             model,
             self._tokenizer,
             max_reply=self._practice.max_reply,
@@ -190,7 +193,9 @@ class _Job:
             temperature=temperature,
             random=torch.Generator(model.device).manual_seed(1000 * self._seed + version),
         )
-        made = run_episodes(policy, [tasks[key] for key in keys], policy_version=version)
+        made = run_episodes(
+            policy, [tasks[key] for key in keys], policy_version=version, threads=os.cpu_count() or 1
+        )
         self._rolled_out = time.perf_counter()
         return made
 

@@ -61,13 +61,8 @@ class TransformersPolicy:
     ) -> Iterator[tuple[int, Generation]]:
         tokens: dict[int, list[int]] = {key: [] for key in keys}
         chances: dict[int, list[float]] = {key: [] for key in keys}
-        distinct = {tuple(contexts[key]): None for key in keys}
-        places = {context: row for row, context in enumerate(distinct)}
-        rows = [places[tuple(contexts[key])] for key in keys]
-        pending, mask = self._pad(list(distinct))
-        logits, cache = self._read(pending, mask, None)
-        logits, mask, active = logits[rows], mask[rows], keys
-        cache.batch_select_indices(torch.tensor(rows, device=mask.device))
+        logits, cache, mask = self._read_prompts(keys, contexts)
+        active = keys
         while True:
             chosen, logprobs = self._choose(logits)
             for key, token, chance in zip(active, chosen.tolist(), logprobs.tolist(), strict=True):
@@ -83,6 +78,19 @@ class TransformersPolicy:
             logits, cache = self._read(chosen[going, None], mask, cache)
         for key in keys:
             yield key, Generation(tokens[key], chances[key])
+
+    def _read_prompts(
+        self, keys: list[int], contexts: Mapping[int, Sequence[int]]
+    ) -> tuple[Tensor, Any, Tensor]:
+        """Return (rows, vocabulary) logits after each key's context, the cache and the mask with a row for
+        each key."""
+        distinct = {tuple(contexts[key]): None for key in keys}
+        places = {context: row for row, context in enumerate(distinct)}
+        pending, mask = self._pad(list(distinct))
+        logits, cache = self._read(pending, mask, None)
+        rows = torch.tensor([places[tuple(contexts[key])] for key in keys], device=mask.device)
+        cache.batch_select_indices(rows)
+        return logits[rows], cache, mask[rows]
 
     def _read(self, tokens: Tensor, mask: Tensor, cache: Any) -> tuple[Tensor, Any]:
         """Return (rows, vocabulary) logits after the tokens, and the cache with them."""
