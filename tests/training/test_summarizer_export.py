@@ -12,7 +12,7 @@ from gguf import GGUFReader
 from safetensors.numpy import save_file
 
 from training.summarizer.card import render_card
-from training.summarizer.export import read_arguments
+from training.summarizer.export import make_parser, read_arguments
 from training.summarizer.gguf import interleave_heads, write_gguf
 from training.summarizer.package import Base
 
@@ -70,7 +70,7 @@ def test_export_names_the_command_that_trained_the_run(
     given: list[str], named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["export", "--run", "r", "--out", "o", *given])
-    args = read_arguments("training.agent", None, "own.toml")
+    args = read_arguments("training.agent", make_parser("training.agent", None, "own.toml"))
     assert args.command == f"python -m training.agent --config own.toml --data DATA --out RUN{named}"
     assert args.base == Base()
 
@@ -80,10 +80,10 @@ def test_export_needs_the_base_model_for_both_libraries(
 ) -> None:
     given = ["export", "--run", "r", "--out", "o", "--base", "folder", "--base-name", "owner/base"]
     monkeypatch.setattr(sys, "argv", [*given, "--base-gguf", "base.gguf"])
-    args = read_arguments("training.agent", None, "own.toml")
+    args = read_arguments("training.agent", make_parser("training.agent", None, "own.toml"))
     assert args.base == Base("owner/base", "folder", Path("base.gguf"))
     assert "--out RUN --base owner/base" in args.command
     monkeypatch.setattr(sys, "argv", given)
     with pytest.raises(SystemExit):
-        read_arguments("training.agent", None, "own.toml")
+        read_arguments("training.agent", make_parser("training.agent", None, "own.toml"))
     assert "--base and --base-gguf belong together" in capsys.readouterr().err

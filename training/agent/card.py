@@ -20,8 +20,7 @@ def render_card(name: str, facts: dict[str, Any]) -> str:
     return f"""{render_header(name, facts, "text-generation", "agent, search")}
 
 A LoRA adapter with which {facts["base_model"]} writes ZipRL's turns: a thought, a level, a summary of what is
-known, and one tool call. It is the cold start alone (ZipRL, appendix A), without reinforcement learning;
-`docs/training.md` says what that has brought so far.
+known, and one tool call. {_describe_stages(facts["practice"])}
 `tersely_agents.agent.load_agent` and `tersely agent --local {name}` run it without a network
 and without torch.
 
@@ -36,7 +35,7 @@ and without torch.
 {amount} on one core of a CPU.
 The data has {sum(data.values())} turns of {facts["questions"]} questions: {counts}.
 {render_loss(facts, "turns")}
-
+{_render_practice(facts["practice"])}
 {render_sources(sources)}
 
 The texts are not part of this repository. FireAct's runs are by GPT-4: only those that were rewarded and
@@ -51,6 +50,30 @@ score, or is a lower one that the quotations fill. Summaries: {shares}.
 `benchmarks/RESULTS.md` says how many of its answers are right, with the grammar and without. Nothing checks
 its answers. Its training runs search at most four times, never open a page, and
 end in a short answer. For better agents, train larger models for longer with the same commands.
+"""
+
+
+def _describe_stages(practice: dict[str, Any] | None) -> str:
+    if practice is None:
+        return """It is the cold start alone (ZipRL, appendix A), without reinforcement learning;
+`docs/training.md` says what that has brought so far."""
+    return """First it learned from an expert's runs (the cold start of ZipRL's appendix A),
+then from its own (HRR, ZipRL's reinforcement learning)."""
+
+
+def _render_practice(practice: dict[str, Any] | None) -> str:
+    """Return a paragraph on the reinforcement learning; empty if there was none."""
+    if practice is None:
+        return ""
+    p = practice
+    amount = f"{p['rollouts']:,} rollouts on {p['questions']} training questions of {' and '.join(p['sets'])}"
+    right, reward = ([f"{value:.3f}" for value in p[name]] for name in ("correct", "reward"))
+    return f"""
+Then {p["updates"]} updates by {p["algorithm"].upper()} from {amount},
+in {p["minutes"]} minutes on {p["device"]}. Share of right answers to {p["heldout"]} training questions
+that no update used, greedy and without the grammar: {right[0]} before, {right[1]} after. Mean reward
+(F1): {reward[0]} before, {reward[1]} after. The cold start may have used some of these questions. Command:
+`{p["command"]}`.
 """
 
 

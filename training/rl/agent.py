@@ -18,6 +18,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import torch
+
 from benchmarks.shared.statistics import bootstrap_mean_difference
 from benchmarks.shared.tasks import Example, load_findable
 from tersely import Compressor
@@ -26,7 +28,7 @@ from training.rl.environments.turns import TurnsEnvironment
 from training.rl.episode import Task
 from training.rl.language.chat import Chat
 from training.rl.trajectory import Trajectory
-from training.run import Entry, Run, run_command
+from training.run import Entry, Run, read_runs, run_command
 from training.settings import read_settings
 
 _LIMIT = 100_000
@@ -106,6 +108,26 @@ def describe(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
     }
 
 
+def describe_run(settings: Settings, before: Entry, after: Entry, examples: int) -> dict[str, Any]:
+    """Return facts about a finished run for the model card, from its evaluations and its number of
+    examples."""
+    asked, updates = settings.questions, settings.updates
+    drawn = after["update"] * updates.tasks
+    return {
+        "algorithm": updates.algorithm,
+        "seed": settings.seed,
+        "sets": asked.names,
+        "updates": after["update"],
+        "rollouts": drawn * updates.group,
+        "questions": min(drawn, examples - updates.evaluation_tasks),
+        "minutes": round(after["clock"] / 60),
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "a CPU",
+        "heldout": updates.evaluation_tasks,
+        "reward": [before["reward"], after["reward"]],
+        "correct": [before["correct"], after["correct"]],
+    }
+
+
 def compare(before: Entry, after: Entry) -> str:
     """Describe what the updates changed on held-out questions."""
     gain = bootstrap_mean_difference(after["rewards"], before["rewards"], seed=0)
@@ -148,7 +170,14 @@ def main() -> None:
     policy = PeftModel.from_pretrained(model, args.adapter, is_trainable=True)
     train(settings, examples, run, policy, tokenizer, show=True)
     first, *later = (entry for entry in run.history if entry["kind"] == "evaluation")
-    print(compare(first, later[-1]) if later else "There was no time for an update.")
+    if not later:
+        print("There was no time for an update.")
+        return
+    earlier = args.adapter / "runs.json"
+    run.origins = read_runs(args.adapter) if earlier.exists() else []
+    command = f"python -m training.rl.agent --config {args.config} --data DATA --adapter RUN/final --out RUN2"
+    run.finish({**describe_run(settings, first, later[-1], len(examples)), "command": command})
+    print(compare(first, later[-1]))
 
 
 if __name__ == "__main__":

@@ -71,19 +71,21 @@ def write_artifact(
     heldout: Sequence[Lesson],
     render: Callable[[str, dict[str, Any]], str],
     base: Base,
+    trained: Path | None = None,
 ) -> dict[str, float]:
     """Write the adapter of a finished run, with `values` in its configuration and a card of its facts.
 
     shape: settings with which the adapter was trained.
     facts: what the card says besides the base model, the run, parity, and the adapter's shape.
     heldout: examples whose replies are compared.
+    trained: folder of the adapter; `run/final` by default.
 
     Raises RuntimeError if llama.cpp and transformers disagree; nothing is written to `target` then.
     """
     staging = run / "artifact"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
-    trained = run / "final"
+    trained = trained or run / "final"
     weights = load_file(trained / "adapter_model.safetensors")
     save_file({key: value.half() for key, value in weights.items()}, staging / "adapter_model.safetensors")
     adapter = json.loads((trained / "adapter_config.json").read_text(encoding="utf-8"))
@@ -92,7 +94,7 @@ def write_artifact(
     model, tokenizer = load_causal(base.weights)
     facts = {
         **facts,
-        "run": read_runs(trained)[-1],
+        "run": read_runs(run / "final")[-1],
         "adapter": asdict(shape),
         "tools": {"python": platform.python_version(), **{tool: version(tool) for tool in TOOLS}},
     }
@@ -100,8 +102,8 @@ def write_artifact(
     return write_package(staging, target, base, adapted, tokenizer, heldout, values, facts, render)
 
 
-def read_arguments(trainer: str, description: str | None, config: str) -> argparse.Namespace:
-    """Read the command line of `python -m TRAINER.export`, and add the command that trained the run."""
+def make_parser(trainer: str, description: str | None, config: str) -> argparse.ArgumentParser:
+    """Make the parser of `python -m TRAINER.export`. config: the usual configuration."""
     parser = argparse.ArgumentParser(prog=f"python -m {trainer}.export", description=description)
     parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")
     parser.add_argument("--config", type=Path, default=Path(config), help="configuration of the run")
@@ -113,6 +115,11 @@ def read_arguments(trainer: str, description: str | None, config: str) -> argpar
     parser.add_argument("--base-gguf", type=Path, help="the same model for llama.cpp")
     parser.add_argument("--base-name", help="its hub name, if --base is a folder")
     parser.add_argument("--base-file", help="owner/name/FILE.gguf of that file on the hub, for users")
+    return parser
+
+
+def read_arguments(trainer: str, parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Read the command line, and add the command that trained the run."""
     args = parser.parse_args()
     if bool(args.base) != bool(args.base_gguf):
         parser.error("--base and --base-gguf belong together: pass both, or none for SmolLM2-135M")
@@ -127,7 +134,8 @@ def read_arguments(trainer: str, description: str | None, config: str) -> argpar
 
 
 def main() -> None:
-    args = read_arguments("training.summarizer", __doc__, "training/configs/summarizer_smollm2.toml")
+    parser = make_parser("training.summarizer", __doc__, "training/configs/summarizer_smollm2.toml")
+    args = read_arguments("training.summarizer", parser)
     print(json.dumps(export_adapter(args.run, args.config, args.out, args.command, args.base)))
 
 
