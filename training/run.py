@@ -4,6 +4,7 @@ FOLDER/identity.json    settings that must not change when the run continues
 FOLDER/history.jsonl    one line for each step or validation
 FOLDER/checkpoint.pt    what a stopped run needs to continue (`training.checkpoint`)
 FOLDER/final/           the best weights, and runs.json: the runs that made them
+FOLDER/lock             locked while a process trains
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 Entry = dict[str, Any]
@@ -109,6 +111,8 @@ class Run:
         """False in all but one of the processes that share a run."""
         self._file = folder / "history.jsonl"
         folder.mkdir(parents=True, exist_ok=True)
+        # Runs with the same folder in one process share the lock.
+        self._file_lock = FileLock(folder / "lock", is_singleton=True)
         if identity is not None:
             self._check_identity(dict(identity))
         self.history: list[Entry] = _read_lines(self._file)
@@ -117,6 +121,7 @@ class Run:
         """Add an entry to the history."""
         self.history.append(values)
         if self.writes:
+            self._lock()
             with open(self._file, "a", encoding="utf-8") as stream:
                 stream.write(json.dumps(values) + "\n")
         return values
@@ -141,12 +146,27 @@ class Run:
     def cut_history(self, length: int) -> None:
         """Drop all entries after the first `length`."""
         del self.history[length:]
-        if self.writes and self._file.exists():
+        if not self.writes:
+            return
+        self._lock()
+        if self._file.exists():
             write_text(self._file, "".join(json.dumps(entry) + "\n" for entry in self.history))
 
     def finish(self, facts: Mapping[str, Any]) -> None:
         """Write `runs.json` to `final`; `facts` describe this run."""
         write_text(self.final / "runs.json", json.dumps([*self.origins, dict(facts)], indent=2))
+
+    def _lock(self) -> None:
+        """Keep other processes from writing to the folder until this one ends.
+
+        Raises RuntimeError if another process writes to it.
+        """
+        try:
+            self._file_lock.acquire(blocking=False)
+        except Timeout:
+            raise RuntimeError(
+                f"another process trains in {self.folder}: wait until it ends, or name a new folder"
+            ) from None
 
     def _check_identity(self, identity: dict[str, Any]) -> None:
         file = self.folder / "identity.json"

@@ -209,9 +209,11 @@ def test_card_counts_turns_and_questions() -> None:
         "run": {"examples": 30, "examples_of": 20, "tokens": 1234, "minutes": 6, "heldout_loss": [1.5, 0.5]},
         "parity": {"agreement": 0.99, "tokens": 100, "replies": 2},
         "adapter": {"rank": 16, "alpha": 32, "layers": 8},
+        "practice": None,
     }
     card = " ".join(render_card("my-agent", facts).split())
     for part in (
+        "the cold start alone",
         "40 turns of 15 questions: 10 from hotpotqa, 30 from traj_fireact",
         "20 of level 1, 5 of level 3",
         "30 turns of 20, some more than once",
@@ -221,6 +223,28 @@ def test_card_counts_turns_and_questions() -> None:
         "| MIT |",
     ):
         assert part in card
+    facts["practice"] = {
+        "algorithm": "hrr",
+        "sets": ["hotpotqa"],
+        "updates": 3,
+        "rollouts": 1200,
+        "questions": 150,
+        "minutes": 7,
+        "device": "a CPU",
+        "heldout": 9,
+        "reward": [0.25, 0.5],
+        "correct": [1 / 3, 2 / 3],
+        "command": "python -m training.rl.agent",
+    }
+    card = " ".join(render_card("my-agent", facts).split())
+    for part in (
+        "then from its own (HRR",
+        "3 updates by HRR from 1,200 rollouts on 150 training questions of hotpotqa, in 7 minutes on a CPU",
+        "0.333 before, 0.667 after",
+        "`python -m training.rl.agent`",
+    ):
+        assert part in card
+    assert "cold start alone" not in card
 
 
 LABELLED = Example(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,29 @@ def test_refuses_a_run_with_another_identity(tmp_path: Path) -> None:
     Run(tmp_path, identity={"seed": 1})
     with pytest.raises(ValueError, match="name a new folder"):
         Run(tmp_path, identity={"seed": 2})
+
+
+def test_refuses_a_folder_that_another_process_trains_in(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+from training.run import Run
+run = Run(Path(sys.argv[1]))
+run.cut_history(0)
+print("training", flush=True)
+sys.stdin.read()
+"""
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "training\n"
+        run = Run(tmp_path)
+        for write in (lambda: run.cut_history(0), lambda: run.record(step=1)):
+            with pytest.raises(RuntimeError, match="another process trains in"):
+                write()
+        other.kill()
+    assert run.record(step=1) == {"step": 1}  # a process that ended does not lock
+    assert Run(tmp_path).record(step=2) == {"step": 2}  # nor does this one lock itself out
 
 
 def test_final_weights_name_all_runs_that_made_them(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from training.rl import agent
 from training.rl.agent import Settings, compare, describe
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.rl.trajectory import Trajectory
-from training.run import Run
+from training.run import Run, read_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """trl, peft, transformers and torch warn about parts of themselves."""
@@ -70,6 +70,9 @@ def test_run_ends_in_its_time_and_continues_with_more(
     assert {(entry["well_formed"], entry["malformed"], entry["reward"]) for entry in history} == {(0, 1, 0)}
     assert (out / "final/adapter_model.safetensors").exists()
     assert "1 held-out questions, before and after 2 updates" in capsys.readouterr().out
+    (facts,) = read_runs(out / "final")
+    assert (facts["algorithm"], facts["updates"], facts["rollouts"], facts["heldout"]) == ("hrr", 2, 4, 1)
+    assert (facts["sets"], facts["questions"], facts["reward"]) == (["hotpotqa"], 2, [0, 0])
     assert run_program(monkeypatch, folders, out, *own)[:3] == history[:3]
     other = add_adapter(make_model(make_tokenizer(), positions=9000), Adapter(rank=4, layers=1))
     other.save_pretrained(str(folders["adapter"]))
