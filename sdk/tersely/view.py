@@ -31,7 +31,7 @@ REASONS = {
     "max_docs": "its document is not relevant enough",
     "level": "its document is full",
     "duplicate": "another sentence says the same",
-    "unread": "the text is too long to be read whole",
+    "unread": "the model did not read it",
     "echo": "its document repeats the question",
     "markup": "it is markup",
     "abstained": "the documents seem not to answer the question",
