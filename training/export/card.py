@@ -42,7 +42,7 @@ can be given the few sentences that matter. `tersely.Compressor()` runs it; it n
 
 {render_sources(facts["data"])}
 
-The texts are not part of this repository. Command: `{facts["training_command"]}`, {_list(facts["runs"])}.
+The texts are not part of this repository. Command: `{facts["training_command"]}`, {list_runs(facts["runs"])}.
 What each run changed and what that gave is in `training/LOG.md`.
 
 ## Held-out questions
@@ -71,7 +71,8 @@ document that pretends to be an instruction is kept like any other. Long questio
 """
 
 
-def _list(runs: list[dict[str, Any]]) -> str:
+def list_runs(runs: list[dict[str, Any]]) -> str:
+    """Describe the runs that made the weights, oldest first."""
     each = [
         f"{r['questions']:,} questions in {r['minutes']} minutes (seed {r['seed']}, learning rate "
         f"{r['learning_rate']:g}"
@@ -80,7 +81,13 @@ def _list(runs: list[dict[str, Any]]) -> str:
         + (f", Phase II with {r['reader']}, epoch {r['best_epoch']})" if r.get("phase") == 2 else ")")
         for r in runs
     ]
-    return each[0] if len(each) == 1 else "run after run with `--start-from`: " + "; ".join(each)
+    if len(each) == 1:
+        return each[0]
+    apart = runs[-1].get("averaged", 1)
+    if apart == 1:
+        return "run after run with `--start-from`: " + "; ".join(each)
+    before = f"run after run with `--start-from`: {'; '.join(each[:-apart])}; then " if each[:-apart] else ""
+    return f"{before}the mean of {apart} runs that started from the same weights: {'; '.join(each[-apart:])}"
 
 
 def _render_embedding(facts: dict[str, Any] | None) -> str:
