@@ -34,7 +34,8 @@ def average(runs: Sequence[Path], out: Path) -> None:
     if len(layouts) > 1 or any(other != shapes[0] for other in shapes):
         raise ValueError("the runs train models of different layouts or shapes; they have no mean")
     made = Run(out)
-    shutil.copytree(folders[0], made.final)
+    own_files = shutil.ignore_patterns("selector.pt", "runs.json", "validation.json")
+    shutil.copytree(folders[0], made.final, ignore=own_files)
     mean = {name: torch.stack([own[name] for own in weights]).mean(0) for name in weights[0]}
     save_whole(mean, made.final / "selector.pt")
     # The runs before the averaged ones are the same, so they are named once.
