@@ -18,34 +18,35 @@ from training.selector_model.trained import load_trained, load_weights, save_tra
 EARLIER = {"seed": 1, "questions": 5, "minutes": 2, "learning_rate": 0.1}
 
 
-def make_run(folder: Path, seed: int) -> Path:
-    """Make a finished run of random weights that started from those of another run."""
+def make_run(folder: Path, seed: int, *origins: dict[str, float]) -> Path:
+    """Make a finished run of random weights that started from those of other runs."""
     torch.manual_seed(seed)
     save_encoder("bert", folder / "base")
     model, tokenizer, layout = build_selector(make_config(folder / "base"))
     run = Run(folder)
     save_trained(model, tokenizer, layout, run.final)
-    run.origins = [EARLIER]
+    run.origins = [*origins]
     run.finish({**EARLIER, "seed": seed})
     return folder
 
 
 def test_weights_are_the_mean_and_all_runs_are_named(tmp_path: Path) -> None:
-    runs = [make_run(tmp_path / name, seed) for seed, name in enumerate("abc", 2)]
+    start = make_run(tmp_path / "start", 1)
+    runs = [start, *(make_run(tmp_path / name, seed, EARLIER) for seed, name in enumerate("ab", 2))]
     average.average(runs, tmp_path / "mean")
     mean = load_weights(tmp_path / "mean/final")
     own = [load_weights(run / "final") for run in runs]
     for name, value in mean.items():
         torch.testing.assert_close(value, (own[0][name] + own[1][name] + own[2][name]) / 3)
-    seeds = [(run["seed"], run.get("averaged")) for run in read_runs(tmp_path / "mean/final")]
-    assert seeds == [(1, None), (2, None), (3, None), (4, 3)]
     load_trained(tmp_path / "mean/final")
-    said = list_runs(read_runs(tmp_path / "mean/final"))
-    assert said.startswith("run after run with `--start-from`: 5 questions in 2 minutes (seed 1,")
-    assert (
-        "; then the mean of 3 runs that started from the same weights: 5 questions in 2 minutes (seed 2"
-        in said
-    )
+    named = read_runs(tmp_path / "mean/final")
+    assert [run["seed"] for run in named] == [1, 2, 3]
+    assert named[-1]["averaged"] == {"runs": 2, "start": True}
+    said = list_runs(named)
+    assert "(seed 1, learning rate 0.1); then, each of them from the last of these: 5 questions" in said
+    assert said.endswith("the mean of those of the last 2 runs and of those that they started from")
+    average.average(runs[1:], tmp_path / "without start")
+    assert read_runs(tmp_path / "without start/final")[-1]["averaged"] == {"runs": 2, "start": False}
 
 
 def test_refuses_what_has_no_mean(tmp_path: Path) -> None:

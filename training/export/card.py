@@ -83,11 +83,16 @@ def list_runs(runs: list[dict[str, Any]]) -> str:
     ]
     if len(each) == 1:
         return each[0]
-    apart = runs[-1].get("averaged", 1)
-    if apart == 1:
+    averaged = runs[-1].get("averaged")
+    if averaged is None:
         return "run after run with `--start-from`: " + "; ".join(each)
-    before = f"run after run with `--start-from`: {'; '.join(each[:-apart])}; then " if each[:-apart] else ""
-    return f"{before}the mean of {apart} runs that started from the same weights: {'; '.join(each[-apart:])}"
+    shared = len(each) - averaged["runs"]
+    start = " and of those that they started from" if averaged["start"] else ""
+    return (
+        f"run after run with `--start-from`: {'; '.join(each[:shared])}; then, each of them from the last of "
+        f"these: {'; '.join(each[shared:])}. The weights are the mean of those of the last "
+        f"{averaged['runs']} runs{start}"
+    )
 
 
 def _render_embedding(facts: dict[str, Any] | None) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,6 +23,8 @@ from training.selector_model.trained import load_weights
 
 def average(runs: Sequence[Path], out: Path) -> None:
     """Write the mean weights of finished runs to `out/final`, with their configuration and all their origins.
+
+    One of the runs may be the one that the others started from.
 
     Raises ValueError for fewer than two runs, and for runs that differ in layout or in the shapes of their
     weights.
@@ -38,10 +42,18 @@ def average(runs: Sequence[Path], out: Path) -> None:
     shutil.copytree(folders[0], made.final, ignore=own_files)
     mean = {name: torch.stack([own[name] for own in weights]).mean(0) for name in weights[0]}
     save_whole(mean, made.final / "selector.pt")
-    # The runs before the averaged ones are the same, so they are named once.
     histories = [read_runs(folder) for folder in folders]
-    *made.origins, last = [*histories[0], *(entry for own in histories[1:] for entry in own[-1:])]
-    made.finish({**last, "averaged": len(runs)})
+    shared = _count_shared(histories)
+    apart = [entry for history in histories for entry in history[shared:]]
+    has_start = any(len(history) == shared for history in histories)
+    *made.origins, last = [*histories[0][:shared], *apart]
+    made.finish({**last, "averaged": {"runs": len(apart), "start": has_start}})
+
+
+def _count_shared(histories: Sequence[Sequence[Any]]) -> int:
+    """Return the number of entries with which all histories begin."""
+    columns = zip(*histories, strict=False)
+    return sum(1 for _ in takewhile(lambda column: all(e == column[0] for e in column), columns))
 
 
 def main() -> None:
