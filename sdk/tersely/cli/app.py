@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import click
 
 from tersely import __version__, lossless
-from tersely.cli import MODEL_MISSING, OK, print_error, show
+from tersely.cli import MODEL_MISSING, OK, print_message, show
 from tersely.cli.batch import compress_batch
 from tersely.cli.hook import hook
 from tersely.cli.options import (
@@ -321,4 +321,4 @@ def _print_report(report: show.Report, options: Options) -> int:
     else:
         table = show.tabulate(report.facts, options["color"])
         print(*filter(None, [report.heading, table]), sep="\n\n")
-    return OK if report.problem is None else print_error(report.problem, MODEL_MISSING)
+    return OK if report.problem is None else print_message(report.problem, MODEL_MISSING)

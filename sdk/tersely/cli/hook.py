@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tersely.cli import MODEL_MISSING, OK, print_error, show
+from tersely.cli import MODEL_MISSING, OK, print_message, show
 from tersely.cli.options import COLOR, JSON
 from tersely.errors import InvalidInputError
 
@@ -55,7 +55,7 @@ def doctor(**options: Any) -> int:
     """Check where the hook is installed, and time a call of it."""
     facts, problem = importlib.import_module("tersely_hook.doctor").check()
     print(show.to_json(facts) if options["json"] else show.tabulate(facts, options["color"]))
-    return OK if problem is None else print_error(problem, MODEL_MISSING)
+    return OK if problem is None else print_message(problem, MODEL_MISSING)
 
 
 @hook.command(hidden=True)
