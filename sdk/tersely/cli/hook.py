@@ -60,7 +60,7 @@ def doctor(**options: Any) -> int:
 
 @hook.command(hidden=True)
 def serve() -> int:
-    """Run the process that shortens until it is idle; the hook starts it."""
+    """Run the hook's background process. The hook starts it, and it ends when it is idle."""
     return importlib.import_module("tersely_hook.daemon").serve()
 
 

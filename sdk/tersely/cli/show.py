@@ -122,7 +122,8 @@ def print_warnings(result: Compression, where: str = "") -> int:
         print_message(f"{where}abstained: {result.reason}", OK)
     elif result.calibrated is False and (result.recall_met is not None or result.refused is not None):
         if result.distance is not None and result.distance <= 1.0:
-            why = "the documents are like documentation of software packages, so abstain promises nothing"
+            kind = "documentation of software packages"
+            why = f"the documents are like {kind}, where no promise of abstain holds"
         else:
             why = "the request is unlike those of the calibration, so nothing is promised"
         print_message(f"{where}{why}", OK)
