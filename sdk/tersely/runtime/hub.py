@@ -66,6 +66,8 @@ def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
         ) from error
     try:
         return _download(hub, name, patterns, needed)
+    except ArtifactError:
+        raise
     except _LimitError as error:
         raise ArtifactError(
             f"The download of {asked!r} was stopped: {error}. Download it "
@@ -91,7 +93,9 @@ def _download(hub: Any, name: str, patterns: Sequence[str], needed: str) -> Path
     if sum(files.values()) > MAX_BYTES:
         raise _LimitError(f"its files have {sum(files.values())} bytes, and {MAX_BYTES} are allowed")
     if needed not in files:
-        raise _LimitError(f"it has no {needed}")
+        raise ArtifactError(
+            f"The hub's model {name!r} has no {needed}. Check the name, or name another model."
+        )
     guard = _make_guard(importlib.import_module("huggingface_hub.utils").tqdm)
     paths = {file: Path(hub.hf_hub_download(name, file, tqdm_class=guard)) for file in sorted(files)}
     return paths[needed]
