@@ -49,9 +49,9 @@ def download_file(name: str) -> Path:
 
 
 def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
-    """Return the path of the file `needed` of a model, with the files of these patterns next to it.
+    """Download the files of a model that match `patterns`, and return the path of one of them, `needed`.
 
-    asked: the name that the user gave.
+    `asked` is the name that the user gave, for messages.
     """
     if network_forbidden():
         raise OfflineError(
@@ -74,7 +74,7 @@ def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
             "with the hub's own tools, and name its path."
         ) from error
     except Exception as error:  # no network, no access, no such repository: many unrelated classes
-        with contextlib.suppress(Exception):  # the cause of the failed download says more
+        with contextlib.suppress(Exception):  # if the cache fails too, report the failed download
             kept = hub.snapshot_download(name, allow_patterns=list(patterns), local_files_only=True)
             if (Path(kept) / needed).exists():
                 return Path(kept) / needed
