@@ -127,7 +127,7 @@ class Endpoints:
         return _JsonAnswer(result.to_dict(), headers=self._headers)
 
     async def _compress_for_gateway(self, request: Request, body: schemas.GatewayRequest) -> Response:
-        self._check_count(len(body.messages))
+        self._check_count(len(body.messages), "messages")
         with self._gate.admit():
             done = await self._gate.run(
                 request, self._gateway.shorten, body.messages, body.config.frozen_message_count
@@ -181,7 +181,7 @@ class Endpoints:
 
     async def compress_messages(self, request: Request, body: schemas.MessagesRequest) -> Response:
         """Make the tool results of a chat shorter. All other messages stay."""
-        self._check_count(len(body.messages))
+        self._check_count(len(body.messages), "messages")
         with self._gate.admit():
             result = await self._gate.run(
                 request,
@@ -202,7 +202,7 @@ class Endpoints:
 
         Requests and replies have the shape of text-embeddings-inference, with `pruned_text` in addition.
         """
-        self._check_count(len(body.texts))
+        self._check_count(len(body.texts), "texts")
         with self._gate.admit():
             result = await self._gate.run(request, self._compressor.compress, body.query, body.texts)
         self._record(request, result)
@@ -222,7 +222,7 @@ class Endpoints:
 
     async def decide(self, request: Request, body: schemas.SystemOneRequest) -> Response:
         """Say how likely it is that texts answer questions, in the shape of System One."""
-        self._check_count(len(body.questions))
+        self._check_count(len(body.questions), "questions")
         results: list[Compression] = []
         with self._gate.admit():
             reply = await self._gate.run(request, decide, self._compressor, body, results.append)
@@ -273,16 +273,17 @@ class Endpoints:
     ) -> list[list[str | dict[str, Any]]]:
         """Return the documents of every question, as the SDK takes them."""
         count = sum(len(question.documents) for question in questions)
-        self._check_count(count)
+        self._check_count(count, "documents")
         request.scope["tersely"]["documents"] = count
         if self._settings.log_text:
             request.scope["tersely"]["queries"] = [question.query for question in questions]
         return [[d if isinstance(d, str) else d.model_dump() for d in q.documents] for q in questions]
 
-    def _check_count(self, count: int) -> None:
+    def _check_count(self, count: int, items: str) -> None:
+        """Raise RequestError if a request has more items, such as documents, than the limit for documents."""
         most = self._settings.max_documents
         if count > most:
-            raise RequestError(413, f"There are {count} documents, and at most {most} are taken at once.")
+            raise RequestError(413, f"There are {count} {items}, and at most {most} are taken at once.")
 
     def _record(self, request: Request, result: Compression) -> None:
         self._metrics.count_compression(result)
