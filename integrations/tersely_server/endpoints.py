@@ -115,7 +115,7 @@ class Endpoints:
         return Response(self._metrics.render(), media_type=CONTENT_TYPE)
 
     async def compress(self, request: Request, body: schemas.CompressBody) -> Response:
-        """Keep what the query needs. If a gateway such as LiteLLM sends `messages`, shorten the tool results."""
+        """Keep what the query needs. If a gateway sends `messages` instead, shorten their tool results."""
         if isinstance(body, schemas.GatewayRequest):
             return await self._compress_for_gateway(request, body)
         documents = self._read_documents(request, [body])[0]
@@ -149,8 +149,8 @@ class Endpoints:
         )
 
     async def retrieve(self, hash: str) -> Response:  # noqa: A002 - the name in the path
-        """Return the original of a text that was shortened for a gateway. The server keeps it for an hour after
-        its last use."""
+        """Return the original of a text that was shortened for a gateway. The server keeps it for an hour
+        after its last use."""
         original = self._gateway.originals.get(hash)
         if original is None:
             raise RequestError(404, "There is no original with this hash, or no longer.")
