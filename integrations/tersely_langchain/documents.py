@@ -49,8 +49,8 @@ class CompressorArguments(CompressionArguments, total=False):
 class TerselyCompressor(BaseDocumentCompressor):
     """A compressor of retrieved documents. `budget` and `rate` limit all documents together.
 
-    Every option of `Compressor.compress` is an argument, as in `TerselyCompressor(budget=800)`, and is kept in
-    `options`.
+    Every option of `Compressor.compress` is an argument, as in `TerselyCompressor(budget=800)`. The field
+    `options` holds them.
 
     The output documents are new, with the id and the metadata of their originals. The metadata key "tersely"
     holds `relevance` and `spans`, the place of each piece of the text in the original (`page_content[at:at +
