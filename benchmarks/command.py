@@ -72,12 +72,16 @@ def make_parser(
     if limit:
         parser.add_argument("--limit", type=int, default=limit, help="cases of each set, at most")
     if rounds:
-        parser.add_argument("--rounds", type=int, default=rounds, help="times that everything is measured")
-    parser.add_argument("--seed", type=int, default=SEED, help="draws questions, resamples and controls")
+        parser.add_argument("--rounds", type=int, default=rounds, help="how often everything is measured")
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help="seed for drawing questions, resamples and controls"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write the run to FILE, and its rows to rows/"
     )
-    parser.add_argument("--record", action="store_true", help="write it to baselines/, and RESULTS.md again")
+    parser.add_argument(
+        "--record", action="store_true", help="write the run to baselines/, and RESULTS.md anew"
+    )
     return parser
 
 
