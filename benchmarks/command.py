@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track as show_progress
 
 from benchmarks.results import find_baseline, write_results
-from benchmarks.rows import Lines, find_rows, publish
+from benchmarks.rows import Lines, find_rows, write_lines
 from benchmarks.shared.environment import read_environment
 from benchmarks.table import Record, Table
 from tersely.errors import TerselyError
@@ -129,7 +129,7 @@ def track(items: Collection[Item], description: str) -> Iterable[Item]:
 def _write(record: Record, rows: Lines, path: Path) -> None:
     record.write(path)
     if rows:
-        publish(find_rows(path), rows)
+        write_lines(find_rows(path), rows)
 
 
 def _describe_command(program: str, arguments: Sequence[str]) -> str:
