@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return print_message("standard input or standard output is closed", INTERNAL)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # Write text as it is in its source: UTF-8, line ends untouched, lone surrogates escaped.
+            # Print the text of documents unchanged: as UTF-8, with its line ends, lone surrogates as escapes.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="")
     # The command reports failures itself; the library's log would repeat them.
     logging.getLogger("tersely").addHandler(logging.NullHandler())
