@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track as show_progress
 
 from benchmarks.results import find_baseline, write_results
-from benchmarks.rows import Lines, find_rows, publish
+from benchmarks.rows import Lines, find_rows, write_lines
 from benchmarks.shared.environment import read_environment
 from benchmarks.table import Record, Table
 from tersely.errors import TerselyError
@@ -72,12 +72,16 @@ def make_parser(
     if limit:
         parser.add_argument("--limit", type=int, default=limit, help="cases of each set, at most")
     if rounds:
-        parser.add_argument("--rounds", type=int, default=rounds, help="times that everything is measured")
-    parser.add_argument("--seed", type=int, default=SEED, help="draws questions, resamples and controls")
+        parser.add_argument("--rounds", type=int, default=rounds, help="how often everything is measured")
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help="seed for drawing questions, resamples and controls"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write the run to FILE, and its rows to rows/"
     )
-    parser.add_argument("--record", action="store_true", help="write it to baselines/, and RESULTS.md again")
+    parser.add_argument(
+        "--record", action="store_true", help="write the run to baselines/, and RESULTS.md anew"
+    )
     return parser
 
 
@@ -125,7 +129,7 @@ def track(items: Collection[Item], description: str) -> Iterable[Item]:
 def _write(record: Record, rows: Lines, path: Path) -> None:
     record.write(path)
     if rows:
-        publish(find_rows(path), rows)
+        write_lines(find_rows(path), rows)
 
 
 def _describe_command(program: str, arguments: Sequence[str]) -> str:

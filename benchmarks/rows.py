@@ -33,7 +33,7 @@ def find_rows(record: Path) -> Path:
     return record.parent / "rows" / f"{record.stem}.jsonl.gz"
 
 
-def publish(path: Path, rows: Iterable[Line]) -> None:
+def write_lines(path: Path, rows: Iterable[Line]) -> None:
     """Write rows as compressed JSON lines. The same rows give the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)

@@ -88,7 +88,7 @@ class Table:
     printed: bool = True
     """False for a table that is recorded only."""
     only: Mapping[str, Sequence[str | float]] = field(default_factory=dict[str, Sequence[str | float]])
-    """The printed values of these columns. Rows with other values are recorded only."""
+    """For some columns, the values whose rows are printed. Rows with another value are recorded only."""
 
     def __post_init__(self) -> None:
         expected = {column.name: column for column in self.columns}

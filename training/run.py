@@ -94,7 +94,7 @@ class Run:
 
     Args:
         max_minutes: the time after which the run ends; None for no limit.
-        identity: settings that a run which goes on must share with the run that made the folder.
+        identity: settings that must be the same each time the run continues.
 
     Raises ValueError if the folder was made with another identity.
     """
@@ -202,7 +202,8 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_whole_lines(file: Path) -> list[Any]:
-    """Read the JSON of a file's complete lines; cut off a line that a stopped process left unfinished."""
+    """Read the JSON of a file's complete lines. If a stopped process left a last line unfinished, remove it
+    from the file."""
     if not file.exists():
         return []
     # splitlines() would also split at U+2028, which a JSON string may contain.

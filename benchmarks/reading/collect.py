@@ -25,7 +25,7 @@ from benchmarks.command import SEED, track
 from benchmarks.quality.controls import load_selector
 from benchmarks.reading.contexts import SETS, Context, open_set
 from benchmarks.reading.rows import CONTEXTS, ROWS, append, get_key, read_contexts
-from benchmarks.rows import Line, publish, read_lines
+from benchmarks.rows import Line, read_lines, write_lines
 from benchmarks.shared.environment import read_environment
 from benchmarks.shared.readers import Prompt, Template, open_reader
 from benchmarks.shared.readers.protocol import ABSTENTION, READING, make_prompt_key
@@ -203,8 +203,8 @@ def publish_rows(work: Path) -> None:
     for path in sorted(work.glob("answers-*.jsonl")):
         answers = list(read_lines(path))
         answered.update(map(get_key, answers))
-        publish(ROWS / f"{path.name}.gz", answers)
-    publish(ROWS / f"{CONTEXTS}.gz", [run, *_describe(contexts, answered)])
+        write_lines(ROWS / f"{path.name}.gz", answers)
+    write_lines(ROWS / f"{CONTEXTS}.gz", [run, *_describe(contexts, answered)])
 
 
 def _describe(contexts: Iterable[Context], answered: set[object]) -> Iterable[dict[str, object]]:

@@ -4,8 +4,8 @@ Its arguments are the command that starts the daemon. After any failure it print
 tool's output unchanged, and exits with 0.
 """
 
-# The package is not imported, and only the C part of `socket` is: both take longer to load than a call may
-# last.
+# Import nothing of the package, and only the C part of `socket`: the whole of either takes longer to load
+# than a call may last.
 import _socket
 import os
 import sys
@@ -41,14 +41,13 @@ def is_off() -> bool:
 
 
 def read_mode() -> bytes:
-    """Return the line before a request that tells the daemon about "shadow" or "holdout"; empty without
-    them."""
+    """Return the line that goes in front of a request if the user set "shadow" or "holdout"; empty if not."""
     value = os.environ.get(SWITCH, "").lower()
     return value.encode() + b"\n" if value.startswith(("shadow", "holdout")) else b""
 
 
-def ask(request: bytes, start: "list[str]") -> bytes:
-    """Return the daemon's answer. Without a daemon, start one and leave the output unchanged."""
+def ask(request: bytes, command: "list[str]") -> bytes:
+    """Return the daemon's answer. If none runs, start one with `command`, and leave the output unchanged."""
     place = folder()
     os.makedirs(place, 0o700, exist_ok=True)
     if not is_private(place):
@@ -58,7 +57,7 @@ def ask(request: bytes, start: "list[str]") -> bytes:
     try:
         connection.connect(os.path.join(place, "socket"))
     except (FileNotFoundError, ConnectionRefusedError):
-        start_daemon(place, start)
+        start_daemon(place, command)
         return UNCHANGED
     connection.sendall(request)
     connection.shutdown(_socket.SHUT_WR)

@@ -49,7 +49,8 @@ class CompressorArguments(CompressionArguments, total=False):
 class TerselyCompressor(BaseDocumentCompressor):
     """A compressor of retrieved documents. `budget` and `rate` limit all documents together.
 
-    `TerselyCompressor(budget=800)` takes every option of `Compressor.compress`; they are in `options`.
+    Every option of `Compressor.compress` is an argument, as in `TerselyCompressor(budget=800)`. The field
+    `options` holds them.
 
     The output documents are new, with the id and the metadata of their originals. The metadata key "tersely"
     holds `relevance` and `spans`, the place of each piece of the text in the original (`page_content[at:at +
@@ -79,8 +80,8 @@ class TerselyCompressor(BaseDocumentCompressor):
     ) -> list[Document]:
         """Compress the documents. Without a query, keep the most informative sentences, which needs a limit.
 
-        Raises InvalidInputError if the query is empty, if two different texts have the same id, and unless
-        given a list of documents.
+        Raises InvalidInputError if `documents` is not a list of documents, if two of them have one id and two
+        texts, or if the query is empty.
         """
         originals, sources = self._read(documents)
         result = self.compressor.compress(query, sources, **self.options.arguments())
@@ -134,7 +135,8 @@ class TerselyPreparer(BaseDocumentTransformer):
         title_key: that of the `TerselyCompressor`.
 
     Raises:
-        InvalidInputError: an argument cannot be used; later, the model cannot prepare documents.
+        InvalidInputError: an argument cannot be used. `transform_documents` raises it if the model cannot
+            prepare documents.
     """
 
     def __init__(self, compressor: Compressor | None = None, *, title_key: str | None = "title") -> None:
@@ -176,7 +178,7 @@ class TerselyReranker(BaseCrossEncoder):
         """
         text_pairs = check_list(text_pairs, tuple | list, "text_pairs", _PAIRS)
         if any([type(text) for text in pair] != [str, str] for pair in text_pairs):
-            raise InvalidInputError(f"text_pairs has what is no pair of texts. {_PAIRS}")
+            raise InvalidInputError(f"text_pairs has an item that is not a pair of texts. {_PAIRS}")
         places_of: dict[str, list[int]] = {}
         for place, (query, _) in enumerate(text_pairs):
             places_of.setdefault(query, []).append(place)

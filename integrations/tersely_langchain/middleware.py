@@ -77,7 +77,7 @@ def _open_original(id: str, runtime: ToolRuntime, part: int = 1) -> str:  # noqa
         found = find_kept(key, state, runtime.store, _find_thread(runtime.config))
         if found is not None:
             return found
-        # A result that is whole in the history, and that the model was shown shortened.
+        # The history may hold the whole result: `TerselyContextEdit` shortens only what the model is shown.
         results = [m for m in state.get("messages") or () if isinstance(m, ToolMessage)]
         texts = (join_texts(read_texts(message.content)) for message in results)
         return next((text for text in texts if original_id(text) == key), None)

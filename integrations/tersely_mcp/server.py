@@ -96,7 +96,7 @@ def build_server(
         tools += _experience_tools(experience)
     for tool, hints in tools:
         server.add_tool(tool, annotations=hints)
-    server.refuse_unknown_arguments()
+    server.declare_arguments_complete()
     return server
 
 
@@ -133,7 +133,7 @@ class _Server(MCPServer[Any]):
         super().__init__(*arguments, **options)
         self._folders = folders
 
-    def refuse_unknown_arguments(self) -> None:
+    def declare_arguments_complete(self) -> None:
         """Say in the schema of every tool that it takes no other arguments."""
         for tool in self._tool_manager.list_tools():
             tool.parameters["additionalProperties"] = False
@@ -244,14 +244,16 @@ def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
     def expand(
         context: Context[Any, Any],
         id: Annotated[str, Field(description="the id below a result of compress")],  # noqa: A002
-        document: Annotated[int, Field(description="its number, or its place among the paths", ge=1)] = 1,
+        document: Annotated[int, Field(description="its number: texts come first, then files", ge=1)] = 1,
         start: Annotated[int, Field(description="first character", ge=0)] = 0,
         end: Annotated[int | None, Field(description="character to stop before", ge=0)] = None,
     ) -> CallToolResult:
         """Shows the original text of a document that compress has read, with what was dropped."""
         kept = originals.get(id, _find_owner(context))
         if not kept:
-            raise ToolError(f"There is no document {id!r}, or no longer. Compress it again for a new id.")
+            raise ToolError(
+                f"No result of compress has the id {id!r}, or no longer. Compress its documents again."
+            )
         if document > len(kept):
             raise ToolError(f"There is no document {document} under this id; the last is {len(kept)}.")
         text, title = kept[document - 1].text, kept[document - 1].title

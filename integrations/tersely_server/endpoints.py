@@ -1,4 +1,4 @@
-"""The endpoints: from the JSON of a request to a call of the SDK, and from its result to an answer."""
+"""The endpoints. Most turn the JSON of a request into a call of the SDK, and its result into JSON."""
 
 from __future__ import annotations
 
@@ -102,20 +102,20 @@ class Endpoints:
         return HTMLResponse(playground.make_page(), headers={"Content-Security-Policy": playground.POLICY})
 
     async def view(self, request: Request, body: schemas.CompressRequest) -> Response:
-        """Compress for the playground. The ledger does not count what somebody tries there."""
+        """Compress for the playground. The ledger does not record what somebody tries there."""
         documents = self._read_documents(request, [body])[0]
         with self._gate.admit():
             result = await self._gate.run(
                 request, self._compressor.compress, body.query, documents, **_options(body)
             )
-        self._record(request, result)
+        self._report(request, result)
         return _JsonAnswer(playground.make_view(result, documents))
 
     async def metrics(self) -> Response:
         return Response(self._metrics.render(), media_type=CONTENT_TYPE)
 
     async def compress(self, request: Request, body: schemas.CompressBody) -> Response:
-        """Keep what the query needs. With `messages`, shorten tool results as gateways ask for it."""
+        """Keep what the query needs. If a gateway sends `messages` instead, shorten their tool results."""
         if isinstance(body, schemas.GatewayRequest):
             return await self._compress_for_gateway(request, body)
         documents = self._read_documents(request, [body])[0]
@@ -123,17 +123,17 @@ class Endpoints:
             result = await self._gate.run(
                 request, self._recorded.compress, body.query, documents, **_options(body)
             )
-        self._record(request, result)
+        self._report(request, result)
         return _JsonAnswer(result.to_dict(), headers=self._headers)
 
     async def _compress_for_gateway(self, request: Request, body: schemas.GatewayRequest) -> Response:
-        self._check_count(len(body.messages))
+        self._check_count(len(body.messages), "messages")
         with self._gate.admit():
             done = await self._gate.run(
                 request, self._gateway.shorten, body.messages, body.config.frozen_message_count
             )
         for receipt in done.receipts:
-            self._record(request, receipt)
+            self._report(request, receipt)
         return _JsonAnswer(
             {
                 "messages": done.messages,
@@ -149,7 +149,8 @@ class Endpoints:
         )
 
     async def retrieve(self, hash: str) -> Response:  # noqa: A002 - the name in the path
-        """Return the original of a text that was shortened for a gateway, for an hour after its last use."""
+        """Return the original of a text that was shortened for a gateway. The server keeps it for an hour
+        after its last use."""
         original = self._gateway.originals.get(hash)
         if original is None:
             raise RequestError(404, "There is no original with this hash, or no longer.")
@@ -172,7 +173,7 @@ class Endpoints:
                 return {**head, **describe(422, str(error))}
             except RequestError as error:
                 return {**head, **describe(error.status_code, error.detail)}
-            self._record(request, result)
+            self._report(request, result)
             return {**head, **result.to_dict()}
 
         lines = self._stream([lambda index=index: compress(index) for index in range(len(documents))])
@@ -181,7 +182,7 @@ class Endpoints:
 
     async def compress_messages(self, request: Request, body: schemas.MessagesRequest) -> Response:
         """Make the tool results of a chat shorter. All other messages stay."""
-        self._check_count(len(body.messages))
+        self._check_count(len(body.messages), "messages")
         with self._gate.admit():
             result = await self._gate.run(
                 request,
@@ -192,20 +193,20 @@ class Endpoints:
                 rate=body.rate,
                 timeout=body.timeout,
             )
-        self._record(request, result.receipt)
+        self._report(request, result.receipt)
         names = ("messages", "results", "tokens_before", "tokens_after")
         values = {name: getattr(result, name) for name in names}
         return _JsonAnswer({**values, "receipt": result.receipt.to_dict()}, headers=self._headers)
 
     async def rerank(self, request: Request, body: schemas.RerankRequest) -> Response:
-        """Rank texts by how likely they help to answer the query, and keep what it needs of each.
+        """Rank texts by how likely they help to answer the query, and prune each to what the query needs.
 
         Requests and replies have the shape of text-embeddings-inference, with `pruned_text` in addition.
         """
-        self._check_count(len(body.texts))
+        self._check_count(len(body.texts), "texts")
         with self._gate.admit():
             result = await self._gate.run(request, self._compressor.compress, body.query, body.texts)
-        self._record(request, result)
+        self._report(request, result)
         if result.status == "failed_open":
             raise RequestError(503, f"The model failed: {result.reason}.")
         pruned = {document.source: document.text for document in result.documents}
@@ -222,12 +223,12 @@ class Endpoints:
 
     async def decide(self, request: Request, body: schemas.SystemOneRequest) -> Response:
         """Say how likely it is that texts answer questions, in the shape of System One."""
-        self._check_count(len(body.questions))
+        self._check_count(len(body.questions), "questions")
         results: list[Compression] = []
         with self._gate.admit():
             reply = await self._gate.run(request, decide, self._compressor, body, results.append)
         for result in results:
-            self._record(request, result)
+            self._report(request, result)
             if result.status == "failed_open":
                 raise RequestError(503, f"The model failed: {result.reason}.")
         return _JsonAnswer(reply)
@@ -273,18 +274,20 @@ class Endpoints:
     ) -> list[list[str | dict[str, Any]]]:
         """Return the documents of every question, as the SDK takes them."""
         count = sum(len(question.documents) for question in questions)
-        self._check_count(count)
+        self._check_count(count, "documents")
         request.scope["tersely"]["documents"] = count
         if self._settings.log_text:
             request.scope["tersely"]["queries"] = [question.query for question in questions]
         return [[d if isinstance(d, str) else d.model_dump() for d in q.documents] for q in questions]
 
-    def _check_count(self, count: int) -> None:
+    def _check_count(self, count: int, items: str) -> None:
+        """Raise RequestError if a request has more items, such as documents, than the limit for documents."""
         most = self._settings.max_documents
         if count > most:
-            raise RequestError(413, f"There are {count} documents, and at most {most} are taken at once.")
+            raise RequestError(413, f"There are {count} {items}, and at most {most} are taken at once.")
 
-    def _record(self, request: Request, result: Compression) -> None:
+    def _report(self, request: Request, result: Compression) -> None:
+        """Add a result to the metrics, and to the log line of the request."""
         self._metrics.count_compression(result)
         fields = request.scope["tersely"]
         fields["tokens_before"] = fields.get("tokens_before", 0) + result.tokens_before

@@ -31,7 +31,8 @@ class ServerSettings:
     max_bytes: int = 8 * 2**20
     """Largest number of bytes of a request's body."""
     max_documents: int = 1000
-    """Largest number of documents of a request; in a batch, of all its requests together."""
+    """Largest number of documents of a request, or of its messages, texts or questions. The documents of all
+    requests of a batch count together."""
     log_text: bool = False
     """True if the log has queries. It never has documents."""
     ledger: LedgerSettings | None = None

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tersely.cli import MODEL_FAILED, NO_ANSWER, OK, print_error
+from tersely.cli import MODEL_FAILED, NO_ANSWER, OK, print_message
 from tersely.cli.show import Report, make_visible, to_json
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
@@ -56,9 +56,9 @@ def summarize(compressor: Compressor, documents: list[Document], options: dict[s
     else:
         print(summary.text)
     if summary.reason is not None:
-        return print_error(summary.reason, MODEL_FAILED)
+        return print_message(summary.reason, MODEL_FAILED)
     if not summary.text:
-        print_error("no sentence scores high enough for the question; pass --budget to get the best ones", OK)
+        print_message("no sentence scores high enough for the question; pass --budget to get the best", OK)
     return OK
 
 

@@ -132,7 +132,8 @@ class Database:
 
     def _open_for_reading(self) -> None:
         log = self._file.with_name(f"{self._file.name}-wal")
-        # Beside a log, SQLite needs an index. It keeps that in RAM if nobody else may use the file.
+        # SQLite needs an index of a write-ahead log. The index is a file, but with an exclusive lock on the
+        # database SQLite keeps it in RAM.
         mode = "mode=rw" if log.is_file() and log.stat().st_size else "immutable=1"
         for last, query in enumerate(("mode=ro", mode)):
             self.connection.close()
@@ -208,7 +209,7 @@ def open_damaged(
 
 
 def scan(connection: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query from both ends of the table, as far as each can be read."""
+    """Yield the rows of a query up to the first damage, and then those from the other end of the table."""
     for is_reversed in (0, 1):
         connection.execute(f"PRAGMA reverse_unordered_selects = {is_reversed}")
         with contextlib.suppress(sqlite3.Error, OverflowError):
@@ -226,7 +227,10 @@ def _find_damage(file: Path) -> str | None:
 
 
 def _recover(damaged: Path, recovered: Path) -> bool:
-    """Return whether there is a sqlite3 command that could recover the file."""
+    """Recover a damaged file with the sqlite3 command, into the new file `recovered`.
+
+    Return False if there is no such command, or it cannot recover files.
+    """
     command = shutil.which("sqlite3")
     if command is None:
         return False

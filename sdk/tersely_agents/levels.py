@@ -1,8 +1,8 @@
 """The five levels of detail of ZipRL: a more relevant text keeps more of its content.
 
 The bounds on characters are those of the paper (appendix J.2). It gives none for words and sentences; here
-they follow from the characters: a word takes 5 to 7 with its space, a sentence 60 or more. The bound on words
-is at least 20, below which appendix G.3 finds a fragment.
+they follow from the characters: a word takes 5 to 7 with its space, a sentence 60 or more. The lower bound on
+words is at least 20, because appendix G.3 halves the score of a text with fewer words.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The quality of a compression without a model: Q_com of ZipRL (equation 1 and appendix G).
+"""Measure the quality of a compression: Q_com of ZipRL (equation 1 and appendix G). No model is needed.
 
-It has four parts, each in [0, 1]: the length of the text against its level, its words and sentences against
-its level, the keywords that it keeps, and the completeness of its prose. It is fast enough for every turn of
-an agent, and training uses it as a reward. Every function is pure.
+Q_com has four parts, each in [0, 1]: the length of the text against its level, its words and sentences
+against its level, the keywords that it keeps, and the completeness of its prose. It is fast enough for every
+turn of an agent, and training uses it as a reward. Every function is pure.
 
 Words, stopwords and the bounds of the levels are those of English. In another language the scores still rank
 texts of that language.

@@ -1,11 +1,12 @@
-"""Remove keys, tokens and passwords from texts, for files that are not protected.
+"""Remove keys, tokens and passwords from texts before these are written to files without protection.
 
-The rules are our own, because no library that can be had finds 95 % of the kinds of secrets in
+The rules are our own, because no available library finds 95 % of the kinds of secrets in
 tests/audit/secrets.py: detect-secrets finds 16 %, Kingfisher 47 %, gitleaks 50 % and redact-secret 58 %.
 Kingfisher and gitleaks are programs of 45 and 22 MB, redact-secret is a beta, and detect-secrets
 needs six more packages.
 
-A secret is known by its form or its place (tersely_agents.secrets), or by the name in front of it (here).
+Some secrets are recognised by their form or their place (tersely_agents.secrets), the others by the name in
+front of them (here).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ _NAME = re.compile(
           | (?<!page_)(?<!next_)(?<!prev_)(?<!sync_)(?<!tion_)(?<=[a-z0-9]_)token ) )
     \Z"""
 )
+"""A name whose value may be a secret. The group "weak" has names of many other values too, such as KEY or
+auth: their value is a secret only if it looks random, or is a login in base64."""
 _VALUE = re.compile(
     r"""(?x)
     (?P<front> \\{0,3}["']? \]? \s{0,4}
@@ -136,7 +139,10 @@ def _secret(name: re.Match[str], value: re.Match[str]) -> str | None:
 
 
 def _is_secret(name: re.Match[str], value: str, *, quoted: bool) -> bool:
-    """Return whether a value assigned to a name of this kind is a secret: "the secret: patience" is not."""
+    """Return whether the value that is assigned to a name is a secret: "the secret: patience" is not.
+
+    `name` is a match of `_NAME`.
+    """
     if "[redacted" in value:
         return False
     if name["weak"] is not None:

@@ -16,7 +16,7 @@ from benchmarks.reading import collect, meetings, tables
 from benchmarks.reading.contexts import ALL, PairScorer
 from benchmarks.reading.rows import ROWS, append, get_key, read_contexts
 from benchmarks.reading.tables import MEAN, make_tables
-from benchmarks.rows import Line, publish, read_lines
+from benchmarks.rows import Line, read_lines, write_lines
 from benchmarks.shared.environment import name_model
 from tersely import Compressor
 from tersely.errors import InvalidInputError
@@ -158,7 +158,7 @@ def test_questions_about_meetings_find_their_answers_in_the_data(
     text = "Ada: The lamp costs nine crowns.\nBen: Then we take two."
     folder = tmp_path / "eval"
     folder.mkdir()
-    publish(folder / "qmsum.docs.jsonl.gz", [{"docs_ref": "val/X1", "docs": [{"text": text}]}])
+    write_lines(folder / "qmsum.docs.jsonl.gz", [{"docs_ref": "val/X1", "docs": [{"text": text}]}])
     start = text.index("nine crowns")
     place = [start, start + 11, zlib.crc32(b"nine crowns")]
     row: dict[str, Any] = {

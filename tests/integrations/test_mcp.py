@@ -120,7 +120,7 @@ def test_an_id_that_is_no_longer_known_is_explained(monkeypatch: pytest.MonkeyPa
 
     result = connect(expand_old_id)
     assert result.is_error
-    assert "Compress it again" in result.content[0].text
+    assert "Compress its documents again" in result.content[0].text
 
 
 def test_long_documents_are_shown_in_parts() -> None:

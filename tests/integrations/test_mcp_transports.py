@@ -169,7 +169,7 @@ def test_ids_of_originals_belong_to_their_session(address: str) -> None:
             assert (await first.call_tool("expand", key)).content[0].text == MUSEUM
             stolen = await second.call_tool("expand", key)
             assert stolen.is_error
-            assert "There is no document" in stolen.content[0].text
+            assert "No result of compress has the id" in stolen.content[0].text
             own = await second.call_tool("compress", arguments)
             assert own.meta["tersely"]["id"] != key["id"]
 

@@ -144,14 +144,18 @@ def test_too_large_a_body_is_refused_announced_or_not(url: str) -> None:
 
 def test_too_many_documents_are_refused_in_every_endpoint(url: str) -> None:
     many = ["A."] * 4
-    for path, body in (
-        ("/v1/compress", {"query": "q", "documents": many}),
-        ("/v1/compress/batch", {"requests": [{"query": "q", "documents": many[:2]}] * 2}),
-        ("/v1/messages/compress", {"messages": [{"role": "user", "content": "A."}] * 4}),
-        ("/rerank", {"query": "q", "texts": many}),
-        ("/v1/summarize", {"query": "q", "documents": many}),
+    messages = [{"role": "user", "content": "A."}] * 4
+    for path, body, counted in (
+        ("/v1/compress", {"query": "q", "documents": many}, "documents"),
+        ("/v1/compress", {"messages": messages, "model": "m"}, "messages"),
+        ("/v1/compress/batch", {"requests": [{"query": "q", "documents": many[:2]}] * 2}, "documents"),
+        ("/v1/messages/compress", {"messages": messages}, "messages"),
+        ("/rerank", {"query": "q", "texts": many}, "texts"),
+        ("/v1/summarize", {"query": "q", "documents": many}, "documents"),
     ):
-        assert error_of(post(url, body, path)) == (413, "too_large"), path
+        reply = post(url, body, path)
+        assert error_of(reply) == (413, "too_large"), path
+        assert f"There are 4 {counted}, and at most 3" in reply.json()["error"]["message"], path
 
 
 def test_other_paths_and_methods_are_refused_in_the_same_form(url: str) -> None:

@@ -152,6 +152,13 @@ def test_a_trickling_hub_is_stopped_in_time(hub: Hub, tmp_path: Path) -> None:
     assert "it takes more than 1 s" in hub.load(tmp_path, seconds=1)
 
 
+def test_a_hub_model_without_configuration_is_refused(hub: Hub, tmp_path: Path) -> None:
+    del hub.files["config.json"]
+    message = hub.load(tmp_path)
+    assert f"The hub's model {NAME!r} has no config.json" in message
+    assert "download" not in message.lower()  # no tool can download a file that does not exist
+
+
 def test_an_unreachable_hub_is_one_clear_error(hub: Hub, tmp_path: Path) -> None:
     hub.stop()
     message = hub.load(tmp_path)
@@ -166,6 +173,6 @@ def test_a_language_model_is_one_file_of_the_hub(hub: Hub, tmp_path: Path) -> No
     assert "small.gguf is no GGUF file" in hub.run(tmp_path, LOAD_FILE, asked)  # so it came
     assert [path.name for path in tmp_path.rglob("*.gguf")] == ["small.gguf"]
     missing = hub.run(tmp_path, LOAD_FILE, f"{NAME}/missing.gguf")
-    assert "it has no missing.gguf" in missing
+    assert "has no missing.gguf" in missing
     offline = hub.run(tmp_path, LOAD_FILE, asked, TERSELY_OFFLINE="1")
     assert offline.startswith("OfflineError")

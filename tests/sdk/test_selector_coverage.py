@@ -69,7 +69,7 @@ def test_numbers_of_an_event_say_nothing() -> None:
 
 
 def test_a_frame_has_no_score_of_its_own() -> None:
-    assert score("lamp", is_open=False) == [0.0]
+    assert score("lamp", is_content=False) == [0.0]
 
 
 def test_scripts_without_spaces_are_compared_by_characters() -> None:

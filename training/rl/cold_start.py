@@ -26,12 +26,13 @@ def record_demonstration(
 ) -> tuple[tuple[Segment, ...], float]:
     """Return the segments of the expert's rollout, with log-probabilities 0, and its reward.
 
-    A dropped turn (SUPO) is a separate segment here. Without these, the policy would see only answers just
-    before a context is full, and would learn to answer there.
+    SUPO drops a turn that would overfill the context. Here such a turn is a segment of its own. Without these
+    segments, answers would be the only replies that the policy sees in an almost full context, and it would
+    learn to answer there.
     """
-    taken_back: list[Segment] = []
-    trajectory = demonstrate(environment, task, draw, flawed=flawed, taken_back=taken_back)
-    return (*trajectory.segments, *taken_back), trajectory.reward
+    dropped_turns: list[Segment] = []
+    trajectory = demonstrate(environment, task, draw, flawed=flawed, dropped_turns=dropped_turns)
+    return (*trajectory.segments, *dropped_turns), trajectory.reward
 
 
 def demonstrate(
@@ -40,10 +41,10 @@ def demonstrate(
     draw: random.Random,
     *,
     flawed: bool = False,
-    taken_back: list[Segment] | None = None,
+    dropped_turns: list[Segment] | None = None,
 ) -> Trajectory:
-    """Return the expert's rollout, with log-probabilities 0. The dropped turns are appended to
-    `taken_back`."""
+    """Return the expert's rollout, with log-probabilities 0. It has no dropped turns; they are appended to
+    `dropped_turns`."""
     episode, recorder = task.start(), Recorder()
     context = episode.context()
     for reply in environment.demonstrate(episode, draw, flawed=flawed):
@@ -52,10 +53,10 @@ def demonstrate(
         recorder.write(Generation(reply, [0.0] * len(reply)), quality)
         if episode.dropped_turn:
             recorder.drop_turn()
-            if taken_back is not None:
+            if dropped_turns is not None:
                 tokens = (*context, *reply)
                 turn = Turn(len(context), len(tokens))
-                taken_back.append(Segment(tokens, (0.0,) * len(tokens), (turn,)))
+                dropped_turns.append(Segment(tokens, (0.0,) * len(tokens), (turn,)))
         if episode.outcome is not None:
             break
         context = episode.context()
@@ -73,8 +74,8 @@ def imitate(
     learning_rate: float = 2e-3,
     visible: bool = False,
 ) -> float:
-    """Train `policy` for `steps` steps of `tasks` flawed demonstrations of all difficulties; return the last
-    loss in nats per token."""
+    """Train `policy` for `steps` steps, each on `tasks` demonstrations of all difficulties; return the last
+    loss in nats per token. The demonstrations are flawed (`Environment.demonstrate`)."""
     optimizer = torch.optim.AdamW(policy.parameters(), lr=learning_rate, weight_decay=0.01)
     loss = 0.0
     for step in show_progress("cold start", range(steps), visible=visible):

@@ -46,9 +46,10 @@ def train(
     """Train a policy and return it, or load it if `run` is finished.
 
     Args:
-        environment: made from the settings, if the caller needs what it learns; None makes it. cold_start:
-        weights to start from (`write_cold_start`), made if the file does not exist; None for a file in the
-        run's folder.
+        environment: what `settings.make_environment()` made, for a caller that needs what it learns; None to
+            make it here.
+        cold_start: the file of the weights to start from, which `write_cold_start` writes if it is missing;
+            None for a file in the run's folder.
 
     The run's history has a line for each update (`kind` "update") and each evaluation (`kind` "evaluation");
     its `final` folder gets the weights and the environment's learned state.
@@ -239,7 +240,7 @@ def _evaluate(
 
 
 def make_evaluation_tasks(environment: Environment, seed: int, count: int) -> list[Task]:
-    """Make tasks of all difficulties that no training with this seed draws."""
+    """Make tasks of all difficulties, from random numbers that no training with this seed uses."""
     draw = random.Random(f"evaluation {seed}")
     return [environment.sample(draw, (index + 0.5) / count) for index in range(count)]
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import click
 
 from tersely import __version__, lossless
-from tersely.cli import MODEL_MISSING, OK, print_error, show
+from tersely.cli import MODEL_MISSING, OK, print_message, show
 from tersely.cli.batch import compress_batch
 from tersely.cli.hook import hook
 from tersely.cli.options import (
@@ -152,9 +152,9 @@ def condense_file(file: BinaryIO, *, expand: bool) -> int:
 @app.command()
 @option("-q --query QUERY", "the question that the summary should help to answer", required=True)
 @option("--budget N", "at most N tokens")
-@option("--local FOLDER", "a trained summarizer writes, in this process")
+@option("--local FOLDER", "let the trained summarizer in FOLDER write the summary, in this process")
 @BASE
-@option("--base-url URL", "a chat model on this OpenAI-compatible server writes")
+@option("--base-url URL", "let a chat model on this OpenAI-compatible server write the summary")
 @option("--chat-model NAME", "name of the model on the server (default: the first that the server lists)")
 @option("--sources", "print under each sentence where it comes from")
 @JSON
@@ -164,8 +164,8 @@ def condense_file(file: BinaryIO, *, expand: bool) -> int:
 def summarize(files: tuple[str, ...], **options: Any) -> int:
     """Summarize documents for a question, in their own sentences.
 
-    A model that writes the summary is checked: sentences that no document supports are left out. FILE is as
-    for compress.
+    With --local or --base-url a model writes the summary, and sentences that no document supports are left
+    out. FILE is as for compress.
     """
     refuse_both(local=options["local"], base_url=options["base_url"])
     refuse_both(json=options["json"], sources=options["sources"])
@@ -188,7 +188,8 @@ def summarize(files: tuple[str, ...], **options: Any) -> int:
 @option("--chat-model NAME", "name of the model on the server (default: the first that the server lists)")
 @option(
     "--strategy [summary|reset|transcript|recon]",
-    "what the model sees of earlier turns: its summary, a transcript that resets, all, or its response",
+    "what the model sees of earlier turns: its summary of them; a transcript that is summarized when it gets "
+    "too long; the whole transcript; or its one response, which grows with every search",
 )
 @option("--max-turns N", "give up after N turns (default: 20; with recon 5)")
 @option("--experience FILE", "experience bank whose lessons the model may recall; created if missing")
@@ -209,7 +210,7 @@ def agent(**options: Any) -> int:
 )
 @option(
     "--experience FILE",
-    "experience bank for recall and remember; created if missing (default: neither tool)",
+    "experience bank, which the tools recall and remember use; created if missing (default: no such tools)",
 )
 @option(
     "--http PORT", "streamable HTTP on this port of 127.0.0.1, path /mcp (default: standard input and output)"
@@ -270,7 +271,7 @@ def inspect(model: str | None, **options: Any) -> int:
 @app.command()
 @option("--session FILE", "check the sessions in the store FILE instead")
 @option("--experience FILE", "check the experience bank FILE instead")
-@option("--save NEW", "write what can be read of it to NEW: a new store, or JSON lines for import_jsonl")
+@option("--save NEW", "write what can be read from FILE to NEW, as a store or as JSON lines for import_jsonl")
 @JSON
 @MODEL
 @COLOR
@@ -321,4 +322,4 @@ def _print_report(report: show.Report, options: Options) -> int:
     else:
         table = show.tabulate(report.facts, options["color"])
         print(*filter(None, [report.heading, table]), sep="\n\n")
-    return OK if report.problem is None else print_error(report.problem, MODEL_MISSING)
+    return OK if report.problem is None else print_message(report.problem, MODEL_MISSING)

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
-from tersely.cli import OK, USAGE, print_error
+from tersely.cli import OK, USAGE, print_message
 from tersely.cli.read import Request, is_stdin, read_requests
 from tersely.cli.show import print_warnings, show_progress, to_json
 from tersely.compressor import Compressor
@@ -62,7 +62,7 @@ def compress_batch(
             except InvalidInputError as error:
                 has_errors = True
                 row["error"] = str(error)
-                print_error(error if error is request.error else f"line {request.line}: {error}", USAGE)
+                print_message(error if error is request.error else f"line {request.line}: {error}", USAGE)
             print(to_json(row), file=stream, flush=True)  # the line stays even if the process is killed
     return USAGE if has_errors else code
 

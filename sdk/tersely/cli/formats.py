@@ -143,19 +143,19 @@ def _read_runs(block: Element) -> str:
 
 
 def _read_epub(archive: zipfile.ZipFile, name: str) -> Iterator[Document]:
-    """Yield the chapters of an EPUB in order, as web pages. An id has the chapter's place in the book."""
+    """Yield the chapters of an EPUB in order, as web pages. Each id ends in the chapter's path."""
     container = ElementTree.fromstring(archive.read(_CONTAINER))
     files = [node.get("full-path", "") for node in container.iter() if node.tag.endswith("}rootfile")]
     package = files[0]
     book = ElementTree.fromstring(archive.read(package))
-    places = {node.get("id"): node.get("href", "") for node in book.iter() if node.tag.endswith("}item")}
+    paths = {node.get("id"): node.get("href", "") for node in book.iter() if node.tag.endswith("}item")}
     for node in book.iter():
         if node.tag.endswith("}itemref"):
-            place = unquote(places[node.get("idref")])
-            page = archive.read(posixpath.normpath(posixpath.join(posixpath.dirname(package), place)))
-            text = decode_utf8(page, f"{name}, {place}")
-            # Without the XML declaration it is read as a web page, not as data.
-            yield Document(re.sub(r"\A\s*<\?xml[^>]*\?>\s*", "", text), id=f"{name}#{place}")
+            path = unquote(paths[node.get("idref")])
+            page = archive.read(posixpath.normpath(posixpath.join(posixpath.dirname(package), path)))
+            text = decode_utf8(page, f"{name}, {path}")
+            # Remove the XML declaration, so that `split` reads a web page and not XML data.
+            yield Document(re.sub(r"\A\s*<\?xml[^>]*\?>\s*", "", text), id=f"{name}#{path}")
 
 
 def _refuse_damaged(name: str, kind: str, error: Exception) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tersely.cli import MODEL_MISSING, OK, print_error, show
+from tersely.cli import MODEL_MISSING, OK, print_message, show
 from tersely.cli.options import COLOR, JSON
 from tersely.errors import InvalidInputError
 
@@ -23,7 +23,7 @@ def hook() -> None:
 @AGENT
 def install(agent: str) -> int:
     """Add the hook to the settings of AGENT: claude (default), copilot or cursor."""
-    settings = _load(agent)
+    settings = _load_settings(agent)
     chosen = settings.AGENTS[agent]
     is_new = settings.install(agent)
     _stop()
@@ -41,7 +41,7 @@ def install(agent: str) -> int:
 @AGENT
 def uninstall(agent: str) -> int:
     """Remove the hook from the settings of AGENT."""
-    settings = _load(agent)
+    settings = _load_settings(agent)
     is_gone = settings.uninstall(agent)
     _stop()
     print(f"{'removed from' if is_gone else 'not in'} {settings.AGENTS[agent].file()}")
@@ -55,12 +55,12 @@ def doctor(**options: Any) -> int:
     """Check where the hook is installed, and time a call of it."""
     facts, problem = importlib.import_module("tersely_hook.doctor").check()
     print(show.to_json(facts) if options["json"] else show.tabulate(facts, options["color"]))
-    return OK if problem is None else print_error(problem, MODEL_MISSING)
+    return OK if problem is None else print_message(problem, MODEL_MISSING)
 
 
 @hook.command(hidden=True)
 def serve() -> int:
-    """Run the process that shortens until it is idle; the hook starts it."""
+    """Run the hook's background process. The hook starts it, and it ends when it is idle."""
     return importlib.import_module("tersely_hook.daemon").serve()
 
 
@@ -69,8 +69,11 @@ def _stop() -> None:
     importlib.import_module("tersely_hook.daemon").stop()
 
 
-def _load(agent: str) -> Any:
-    """Return the module of the settings, by name, because the SDK does not depend on its integrations."""
+def _load_settings(agent: str) -> Any:
+    """Return the module of the hook's settings. Raises InvalidInputError for an agent without a usable hook.
+
+    The module is imported by name, because the SDK does not depend on its integrations.
+    """
     settings = importlib.import_module("tersely_hook.settings")
     if agent in settings.REJECTED:
         raise InvalidInputError(

@@ -19,10 +19,10 @@ Decorator = Callable[[Command], Command]
 
 
 def option(declaration: str, text: str, **attributes: Any) -> Decorator:
-    """Return an option from its names and its placeholder, and its help.
+    """Return the decorator for an option. `declaration` has its names and its placeholder, `text` its help.
 
-    `--port PORT` has a value, `--local [MODEL]` may have one, `--order [up|down]` has one of these and by
-    default the first, and `--json` is a flag. `_TYPES` says which values are not text.
+    `--port PORT` needs a value, and `--local [MODEL]` may leave it out. `--order [up|down]` takes one of the
+    two, and "up" is the default. `--json` is a flag. `_TYPES` converts values that are not text.
     """
     *names, last = declaration.split()
     if last.startswith("-"):
@@ -45,7 +45,7 @@ def combine(*options: Decorator) -> Decorator:
 
 def address_options(port: int) -> Decorator:
     """Return the options of a server that listens on `port` by default."""
-    host = "address to listen on; others than this machine's own need a key (default: 127.0.0.1)"
+    host = "address to listen on; needs a key if other machines can reach it (default: 127.0.0.1)"
     key = "file with the key that clients must send (default: $TERSELY_API_KEY, if set)"
     return combine(
         option("--host ADDRESS", host, default="127.0.0.1"),
@@ -62,7 +62,7 @@ def refuse_both(**values: Any) -> None:
 
 
 def load_compressor(options: dict[str, Any]) -> Compressor:
-    """Return the compressor that `COMPRESSOR` describes."""
+    """Return the compressor for the values of the options in `COMPRESSOR`."""
     return Compressor(options["model"], token_counter=options["tokenizer"], threads=options["threads"])
 
 
@@ -91,9 +91,9 @@ def _parse_share(text: str) -> float:
 
 
 def _decode(argument: str) -> str:
-    """Decode an argument that the locale could not, such as C without Python's UTF-8 mode.
+    """Decode an argument as UTF-8 if Python could not decode it, as in the locale C without UTF-8 mode.
 
-    Python then has a lone surrogate in the place of every byte. Other arguments stay as they are.
+    In such an argument, a lone surrogate stands for each byte. Other arguments stay as they are.
     """
     if not any("\udc80" <= character <= "\udcff" for character in argument):
         return argument
@@ -137,7 +137,7 @@ COLOR = option(
 )
 MODEL = combine(
     option("--model MODEL", "folder or hub name (default: the bundled model)"),
-    option("--threads N", "for the model (default: the usable cores)"),
+    option("--threads N", "threads of the model (default: one for each usable core)"),
 )
 COMPRESSOR = combine(
     option(

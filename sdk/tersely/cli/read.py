@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, NoReturn, cast
 
 from tersely import inputs
-from tersely.cli import OK, formats, print_error
+from tersely.cli import OK, formats, print_message
 from tersely.cli.show import show_progress
 from tersely.errors import InvalidInputError
 from tersely.types import Document
@@ -117,7 +117,7 @@ def read_files(names: Sequence[str], form: Format) -> list[Document]:
                 skipped.append(name)
     if skipped:
         more = f" and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
-        print_error(f"skipped {skipped[0]}{more}: not text, or damaged", OK)
+        print_message(f"skipped {skipped[0]}{more}: not text, or damaged", OK)
     if not any(document.text.strip() for document in documents):
         raise InvalidInputError("There is no text in the input. Give at least one document.")
     return documents

@@ -24,7 +24,7 @@ from tersely.errors import InvalidInputError
 Options = dict[str, Any]
 
 LEDGER = combine(
-    # There are two options, because an optional value would take the name of the agent after it.
+    # Not one option with an optional FILE: `tersely wrap --ledger claude` would take claude for the file.
     option("--ledger", "record requests in ~/.local/state/tersely/ledger.db"),
     option("--ledger-file FILE", "record requests in FILE"),
     option("--shadow", "shorten nothing, and record in the ledger what would have been shortened"),
@@ -32,18 +32,20 @@ LEDGER = combine(
 LIMITS = combine(
     option(
         "--over N",
-        "largest number of tokens of a result; keep: only the tools that --tool names (default: 1000)",
+        "shorten every result to at most N tokens, or keep to shorten only those of tools that --tool names "
+        "(default: 1000)",
         type=parse_tokens,
         default=1000,
     ),
     option(
         "--tool NAME=N",
-        "largest number of tokens of this tool's results, or keep; also context=N; repeat it for more",
+        "shorten the results of this tool to at most N tokens, or keep to leave them as they are; context=N "
+        "is for documents inside messages; repeat it for more tools",
         multiple=True,
     ),
     option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)"),
     option("--timeout S", "largest number of seconds that a request waits for the compression (default: 10)"),
-    option("--open-originals", "give the model a tool for originals, which the proxy answers"),
+    option("--open-originals", "give the model a tool that opens the originals; the proxy answers its calls"),
     LEDGER,
     option("--holdout R", "with --ledger: share of conversations that are never shortened (default: 10%)"),
 )
@@ -102,10 +104,12 @@ def wrap(command: tuple[str, ...], **options: Any) -> int:
 
 @click.command()
 @option("--ledger-file FILE", "the file to read (default: ~/.local/state/tersely/ledger.db)")
-@option("--price-input P", "of a million tokens of the prompt", type=float)
-@option("--price-output P", "of a million tokens of the answer", type=float)
-@option("--price-cache-read X", "of a token from a cache, as a multiple of --price-input", type=float)
-@option("--price-cache-write X", "of a token written to a cache, as a multiple of --price-input", type=float)
+@option("--price-input P", "price of a million tokens of the prompt", type=float)
+@option("--price-output P", "price of a million tokens of the answer", type=float)
+@option("--price-cache-read X", "price of a token from a cache, as a multiple of --price-input", type=float)
+@option(
+    "--price-cache-write X", "price of a token put into a cache, as a multiple of --price-input", type=float
+)
 @option("--model NAME", "only requests of this model, because prices differ")
 @option("--html FILE", "write the report as a page", type=Path)
 @JSON
@@ -142,9 +146,9 @@ def _read_limits(options: Options) -> Options:
 
 
 def _read_ledger(options: Options) -> Any:
-    """Return the settings of the ledger; None without --ledger, --ledger-file and --shadow."""
-    wanted = {name: options.get(name) for name in ("holdout", "shadow")}
-    given = {name: value for name, value in wanted.items() if value is not None and value is not False}
+    """Return the settings of the ledger; None unless --ledger, --ledger-file or --shadow is given."""
+    values = {name: options.get(name) for name in ("holdout", "shadow")}
+    given = {name: value for name, value in values.items() if value is not None and value is not False}
     if not (options["ledger"] or options["ledger_file"] or options["shadow"]):
         if given:
             raise InvalidInputError("--holdout needs --ledger.")
@@ -154,7 +158,7 @@ def _read_ledger(options: Options) -> Any:
 
 
 def add_ledger(compressor: Compressor, options: Options, source: str) -> Compressor:
-    """Return a compressor that also records, if --ledger or --shadow asks for it."""
+    """Return a compressor that also records what it does, if an option of `LEDGER` asks for it."""
     if (settings := _read_ledger(options)) is None:
         return compressor
     module = importlib.import_module("tersely_ledger")
@@ -162,7 +166,7 @@ def add_ledger(compressor: Compressor, options: Options, source: str) -> Compres
 
 
 def _make_settings(kind: Any, options: Options, **settings: Any) -> Any:
-    """Return the settings of a server that listens for others."""
+    """Return the settings of a server that other machines may reach if it has a key."""
     key = importlib.import_module("tersely_http").read_key(options["key_file"])
     return _fill_settings(kind, {**settings, "key": key, "local_only": key is None}, options)
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from tersely.cli import MODEL_FAILED, OK, print_error
+from tersely.cli import MODEL_FAILED, OK, print_message
 from tersely.types import Compression, Document, Span
 from tersely.view import is_sentence, label, make_page
 
@@ -112,23 +112,25 @@ def show_progress(items: Iterable[Item]) -> AbstractContextManager[Iterable[Item
 def print_warnings(result: Compression, where: str = "") -> int:
     """Print on standard error what a caller should know about a result, and return the exit code."""
     for warning in result.warnings:
-        print_error(f"{where}{warning}", OK)
+        print_message(f"{where}{warning}", OK)
     if result.status == "failed_open":
-        return print_error(f"{where}not compressed, passed through unchanged: {result.reason}", MODEL_FAILED)
+        message = f"{where}not compressed, passed through unchanged: {result.reason}"
+        return print_message(message, MODEL_FAILED)
     if result.status == "degraded":
-        return print_error(f"{where}degraded: {result.reason}", MODEL_FAILED)
+        return print_message(f"{where}degraded: {result.reason}", MODEL_FAILED)
     if result.status == "abstained":
-        print_error(f"{where}abstained: {result.reason}", OK)
+        print_message(f"{where}abstained: {result.reason}", OK)
     elif result.calibrated is False and (result.recall_met is not None or result.refused is not None):
         if result.distance is not None and result.distance <= 1.0:
-            why = "the documents are like documentation of software packages, so abstain promises nothing"
+            kind = "documentation of software packages"
+            why = f"the documents are like {kind}, where no promise of abstain holds"
         else:
             why = "the request is unlike those of the calibration, so nothing is promised"
-        print_error(f"{where}{why}", OK)
+        print_message(f"{where}{why}", OK)
     elif result.recall_met is False:
-        print_error(f"{where}the limit leaves out sentences that the recall needs", OK)
+        print_message(f"{where}the limit leaves out sentences that the recall needs", OK)
     if result.best_fits is False:
-        print_error(f"{where}the unit that scored highest exceeds the limit by itself; raise the limit", OK)
+        print_message(f"{where}the unit that scored highest exceeds the limit by itself; raise the limit", OK)
     return OK
 
 

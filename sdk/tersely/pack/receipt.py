@@ -13,14 +13,17 @@ from tersely.split.documents import Bypass, Split
 from tersely.types import Citations, CompressedDocument, Compression, Span, Status
 from tersely.units import Unit
 
-Parent = tuple[int, int]
-"""(document, parent) of a unit that was cut."""
+WholeUnit = tuple[int, int]
+"""A unit that was cut, named by its document and the `parent` of its pieces."""
 
 
 def write_receipt(
     split: Split, scored: Scored, selection: Selection, model: str, promises: Promises
 ) -> Compression:
-    """Return the compression of a selection, without timings. `model` is the name and checksum."""
+    """Return the result of a request: the text of the selection and its receipt, without timings.
+
+    `model` is the model's name with its checksum.
+    """
     scores, failure, refusal = scored.scores, scored.failure, scored.refusal
     cut_and_kept = {
         (unit.doc, unit.parent) for unit in (split.units[at] for at in selection.kept) if unit.is_piece
@@ -83,7 +86,7 @@ def write_receipt(
 
 
 def keep_everything(split: Split, bypass: Bypass, model: str, promises: Promises) -> Compression:
-    """Return all documents as they are, unscored, without timings."""
+    """Return the result of a request whose documents stay as they are, without scores and timings."""
     split = split.join_unread()
     everything = range(len(split.documents))
     renderer = Renderer(split, len, everything, marks_everywhere=False)
@@ -121,7 +124,7 @@ def _compressed(split: Split, doc: int, body: str, relevance: float, spans: list
 
 
 def _reason_dropped(
-    at: int, unit: Unit, scored: Scored, selection: Selection, cut_and_kept: Set[Parent]
+    at: int, unit: Unit, scored: Scored, selection: Selection, cut_and_kept: Set[WholeUnit]
 ) -> str:
     """Return the first reason that applies, from the document of a unit to the unit itself."""
     truncated = (unit.doc, unit.parent) in cut_and_kept
@@ -144,7 +147,8 @@ def _reason_dropped(
     if at not in selection.candidates:
         if selection.has_level:
             return "level"
-        return "budget" if scored.threshold is None else "threshold"  # a head without a body
+        # A head or a tail that no candidate needs.
+        return "budget" if scored.threshold is None else "threshold"
     return "budget"
 
 

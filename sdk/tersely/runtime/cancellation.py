@@ -123,7 +123,7 @@ def cancellable() -> Generator[Cancellation]:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Generator[TimeLimit]:
-    """Set a new time limit for all work inside the block; None keeps the limit around it."""
+    """Set a new time limit for all work inside the block; None keeps the limit around the block."""
     around = _current_limit.get()
     if around.seconds is not None:
         seconds = round(around.remaining, 1) if seconds is None else min(seconds, around.remaining)
@@ -139,7 +139,7 @@ async def run_cancellable(
     work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Result:
     """Run `work` on a worker thread. If the task is cancelled, so is the work."""
-    import asyncio  # half of the time of `import tersely`; callers that await have imported it
+    import asyncio  # here, because it would double the time of `import tersely`, and not all callers await
 
     with cancellable() as cancellation:
         try:
@@ -150,9 +150,9 @@ async def run_cancellable(
 
 
 def run_in_time(work: Callable[[], Result]) -> Result:
-    """Run `work`. If it is not done when the time is up, cancel it and do not wait for its thread.
+    """Return the result of `work`, or raise what it raises.
 
-    In that case, raise TimeIsUpError. Otherwise raise what `work` raises.
+    If it is not done when the time is up, cancel it, do not wait for its thread, and raise TimeIsUpError.
     """
     limit = current_time_limit()
     if limit.seconds is None:

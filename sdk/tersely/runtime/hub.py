@@ -49,9 +49,9 @@ def download_file(name: str) -> Path:
 
 
 def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
-    """Return the path of the file `needed` of a model, with the files of these patterns next to it.
+    """Download the files of a model that match `patterns`, and return the path of one of them, `needed`.
 
-    asked: the name that the user gave.
+    `asked` is the name that the user gave, for messages.
     """
     if network_forbidden():
         raise OfflineError(
@@ -66,13 +66,15 @@ def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
         ) from error
     try:
         return _download(hub, name, patterns, needed)
+    except ArtifactError:
+        raise
     except _LimitError as error:
         raise ArtifactError(
             f"The download of {asked!r} was stopped: {error}. Download it "
             "with the hub's own tools, and name its path."
         ) from error
     except Exception as error:  # no network, no access, no such repository: many unrelated classes
-        with contextlib.suppress(Exception):  # the cause of the failed download says more
+        with contextlib.suppress(Exception):  # if the cache fails too, report the failed download
             kept = hub.snapshot_download(name, allow_patterns=list(patterns), local_files_only=True)
             if (Path(kept) / needed).exists():
                 return Path(kept) / needed
@@ -91,7 +93,9 @@ def _download(hub: Any, name: str, patterns: Sequence[str], needed: str) -> Path
     if sum(files.values()) > MAX_BYTES:
         raise _LimitError(f"its files have {sum(files.values())} bytes, and {MAX_BYTES} are allowed")
     if needed not in files:
-        raise _LimitError(f"it has no {needed}")
+        raise ArtifactError(
+            f"The hub's model {name!r} has no {needed}. Check the name, or name another model."
+        )
     guard = _make_guard(importlib.import_module("huggingface_hub.utils").tqdm)
     paths = {file: Path(hub.hf_hub_download(name, file, tqdm_class=guard)) for file in sorted(files)}
     return paths[needed]

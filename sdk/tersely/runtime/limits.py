@@ -8,10 +8,10 @@ from typing import Any
 from tersely.errors import InvalidInputError
 
 MAX_VALUES = 1_000_000
-"""Largest number of brackets and commas in a JSON text. Each may become a value that takes a hundred
+"""Largest number of opening brackets and commas in a JSON text. Each may become a value that takes a hundred
 bytes of RAM."""
 MAX_SHOWN = 300
-"""Number of characters of a server's words in an error message."""
+"""Largest number of characters of a server's words in an error message."""
 
 
 def check_key(key: object) -> None:
@@ -46,6 +46,6 @@ def clean(text: object) -> str:
     return " ".join(shown.split())[:MAX_SHOWN].strip()
 
 
-def drop_surrogates(text: str) -> str:
-    """Replace lone surrogates, which JSON may hold and files and databases refuse, by U+FFFD."""
+def repair_surrogates(text: str) -> str:
+    """Join pairs of surrogates, and replace lone ones by U+FFFD. Files and databases refuse surrogates."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""Locks that can be copied and pickled and survive a fork, unlike those of the standard library."""
+"""Locks that the standard library lacks: `Lock` can be copied and pickled, `ProcessLock` survives a fork."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import TracebackType
 
 
 class Lock:
-    """A lock that its thread may take again. A copy is a new lock that no thread holds."""
+    """A lock that a thread may take again while it holds it. A copy is a new lock that no thread holds."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

@@ -17,8 +17,8 @@ from tersely.runtime.locks import ProcessLock
 from tersely.runtime.workers import allowed_threads
 
 _SLOW_FUSIONS = ["SkipLayerNormFusion"]
-"""Rewritings of the graph that onnxruntime must not make. On a CPU, its kernel for a sum with a layer
-normalisation takes twice as long as its kernels for both steps (training/LOG.md)."""
+"""Rewritings of the graph that onnxruntime must not make. On a CPU, its one kernel for a sum and the layer
+normalisation after it takes twice as long as two kernels, one for each (training/LOG.md)."""
 
 
 class EncoderSession:
@@ -112,7 +112,7 @@ def _open_session(path: Path, threads: int) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    # A pattern would keep a block as large as a whole run, in addition to the memory that the run allocates.
+    # A memory pattern would keep a block as large as a run's memory, in addition to what the run allocates.
     options.enable_mem_pattern = False
     if sys.platform == "linux":
         # The arena would keep the peak memory of the largest batch. malloc returns memory.

@@ -59,9 +59,9 @@ class Workers:
 
 
 def allowed_threads(most: int | None) -> int:
-    """Return the number of threads to use: `most`, but at most one per usable core; None for all cores.
+    """Return the number of threads to use: one for each usable core, but not more than `most`.
 
-    Raises InvalidInputError unless `most` is a whole number above 0.
+    Raises InvalidInputError unless `most` is None, for no limit, or a whole number above 0.
     """
     if most is None:
         return usable_cores()
@@ -71,11 +71,15 @@ def allowed_threads(most: int | None) -> int:
 
 
 def usable_cores() -> int:
-    """Count the cores for this process: by affinity, the container's quota and, above two, physical cores."""
+    """Return the number of cores that this process may use.
+
+    It is not above the process's affinity, the container's quota, or the number of physical cores, except
+    that the two hyper-threads of a single physical core count as two.
+    """
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     allowed = os.sched_getaffinity(0)
-    # Hyper-threads of a core share its arithmetic units, so they help only on a machine with one core.
+    # Hyper-threads of a core share its arithmetic units, so they help only if there is a single core.
     return max(1, min(len(allowed), _read_quota(), max(2, _count_physical_cores(allowed))))
 
 

@@ -119,7 +119,7 @@ class Abstention:
             return reason
         if judgement.is_calibrated:
             kind = "documentation of software packages"
-            return f"{reason}; the documents are like {kind}, so abstain promises nothing"
+            return f"{reason}; the documents are like {kind}, where no promise of abstain holds"
         return f"{reason}; the request is unlike those of the calibration, so nothing is promised"
 
 

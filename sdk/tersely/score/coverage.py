@@ -54,7 +54,7 @@ class UnitText:
     """Likeness to a rare error, or nearness to one, in [0, 1]."""
     is_event: bool = False
     """True if it is an entry of a log, in which nearly every number is a time, an address or an id."""
-    is_open: bool = True
+    is_content: bool = True
     """True if it may be kept for its own words. A frame is kept only for the units inside it."""
 
 
@@ -124,7 +124,9 @@ def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
     worth = words.worth()
     weights = [_weigh(unit) for unit in units]
     # The gain of a unit only falls. So the one at the top is the best if it still is after counting it again.
-    heap = [(-weights[at] * float(worth[row].sum()), at) for at, row in enumerate(rows) if units[at].is_open]
+    heap = [
+        (-weights[at] * float(worth[row].sum()), at) for at, row in enumerate(rows) if units[at].is_content
+    ]
     heapq.heapify(heap)
     scores = np.zeros(len(units))
     ranked = 0.0

@@ -36,6 +36,7 @@ TEXTS_AT_ONCE = 1024
 """Number of texts that the tokenizer gets at a time. Its output takes 20 times the RAM of the ids."""
 
 Ids = list[int]
+"""Token ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,11 @@ class Window:
     """One input of the encoder, and the sentence or document of each of its markers."""
 
     input_ids: Ids
-    owners: Ids
+    owners: list[int]
     """The owner of each token: 0 for the query, k >= 1 for the window's k-th sentence, -1 for everything
     else."""
-    sentence_positions: Ids = field(default_factory=list[int])
-    doc_positions: Ids = field(default_factory=list[int])
+    sentence_positions: list[int] = field(default_factory=list[int])
+    doc_positions: list[int] = field(default_factory=list[int])
     sentences: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(document, sentence) of each `[SEN]`. A sentence longer than a window appears more than once."""
     documents: list[int] = field(default_factory=list[int])
@@ -110,8 +111,10 @@ class Layout:
             return cls(tokenizer, LayoutConfig.from_dict(artifact.config["layout"]))
 
     def tokenize(self, texts: Sequence[str]) -> list[Ids]:
-        """Return the ids of each text, without special tokens. Stops like `Encoder.encode`, but with
-        TimeIsUpError."""
+        """Return the ids of each text, without special tokens.
+
+        Raises WorkCancelledError once the request is cancelled, and TimeIsUpError once its time is up.
+        """
         ids: list[Ids] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             check_cancelled()
@@ -131,7 +134,8 @@ class Layout:
             builder.add(index, document)
         return builder.finish()
 
-    def _prefix(self, query: Sequence[int], evidence: Ids | None) -> tuple[Ids, Ids]:
+    def _prefix(self, query: Sequence[int], evidence: Ids | None) -> tuple[Ids, list[int]]:
+        """Return the ids in front of the first document, and their owners."""
         c = self.config
         query = query[: c.query_length]
         ids = [c.cls_id, *query, c.sep_id]
@@ -156,7 +160,7 @@ def check_layout_version(artifact: Artifact) -> None:
 
 
 class _Builder:
-    def __init__(self, prefix: tuple[Ids, Ids], config: LayoutConfig) -> None:
+    def __init__(self, prefix: tuple[Ids, list[int]], config: LayoutConfig) -> None:
         self.prefix = prefix
         self.config = config
         self.done: list[Window] = []
@@ -234,7 +238,7 @@ def collate(windows: Sequence[Window], pad_id: int) -> dict[str, NDArray[np.int6
     Padded positions point at token 0; callers read only as many as a window has markers.
     """
 
-    def pad(rows: Sequence[Ids], value: int) -> NDArray[np.int64]:
+    def pad(rows: Sequence[list[int]], value: int) -> NDArray[np.int64]:
         out = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
         for i, row in enumerate(rows):
             out[i, : len(row)] = row
@@ -281,19 +285,23 @@ class RequestIds(NamedTuple):
 
 
 def tokenize_request(layout: Layout, query: str, documents: Sequence[ScoredInput]) -> RequestIds:
-    """Return the ids of a request, prepared or from the tokenizer. Stops like `Layout.tokenize`."""
+    """Return the ids of a request: those of prepared documents, and from the tokenizer the missing ones.
+
+    Raises the errors of `Layout.tokenize`.
+    """
     texts = [query, *(d.title or "" for d in documents)]
     texts += [d.text[u.start : u.end] for d in documents for u in d.units]
     known: list[Ids | None] = [None]
     known += [None if d.preparation is None else list(d.preparation.title_ids) for d in documents]
-    known += [ids for d in documents for ids in _find_units(d)]
+    known += [ids for d in documents for ids in _find_prepared_ids(d)]
     missing = iter(layout.tokenize([text for text, ids in zip(texts, known, strict=True) if ids is None]))
     ids = [next(missing) if own is None else own for own in known]
     count = len(documents)
     return RequestIds(ids[0], ids[1 : count + 1], ids[count + 1 :])
 
 
-def _find_units(document: ScoredInput) -> list[Ids | None]:
+def _find_prepared_ids(document: ScoredInput) -> list[Ids | None]:
+    """Return the prepared ids of each unit; None for a unit without any."""
     if document.preparation is None:
         return [None] * len(document.units)
     ids = document.preparation.ids

@@ -1,4 +1,4 @@
-"""The passes over one request, and what they give."""
+"""What the encoder and the stages of fusion give for one request."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Reading:
     logits: Floats
     """(sentences,)"""
     neighbour_share: float
-    """Share of the missing score that a sentence gains from its better neighbour; see NEIGHBOUR_SHARE."""
+    """How much a sentence gains from its better neighbour; see `NEIGHBOUR_SHARE` in `selector`."""
 
 
 def merge_pass(

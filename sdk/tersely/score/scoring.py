@@ -129,7 +129,7 @@ def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
             cost=unit.cost / cost_of_a_token,
             failure=failure,
             is_event=unit.series is not None and unit.series.flows,
-            is_open=unit.is_content,
+            is_content=unit.is_content,
         )
         for position, (unit, failure) in enumerate(
             zip(split.units, rate_failures(split).tolist(), strict=True)

@@ -69,7 +69,7 @@ single answers, and 1 for many supporting sentences. 0.5 is a compromise: see "F
 training/LOG.md."""
 
 NEIGHBOUR_SHARE = 0.3
-"""Share of the missing score that a sentence gains from its better neighbour: under a limit, it counts as
+"""How much a sentence gains from its better neighbour. Under a limit, its score becomes
 score + NEIGHBOUR_SHARE * beside * (1 - score), where `beside` is the higher score of its two neighbours. A
 reader answers more questions from adjacent sentences: see "What a reader makes of the kept sentences" in
 training/LOG.md. An open gate lowers this share, because hops need the room."""

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_list, check_time_limit
 from tersely.runtime.http import Endpoint
-from tersely.runtime.limits import clean, drop_surrogates, parse_json
+from tersely.runtime.limits import clean, parse_json, repair_surrogates
 from tersely_agents.chat.protocol import (
     MALFORMED_ERRORS,
     ChatError,
@@ -104,7 +104,7 @@ class OpenAIChat:
             name = None
         if not isinstance(name, str):
             raise ChatError(f"{self._endpoint.name} lists no model. Pass the name of one.")
-        return drop_surrogates(name)
+        return repair_surrogates(name)
 
     def _build_request(self, messages: Sequence[Message], options: Options) -> dict[str, Any]:
         given = [*self._sampling.items(), *options.items()]

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypedDict, Unpack, cast, runtime_chec
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_count, check_list, show_value, type_name
 from tersely.messages import Message, measure_tokens
-from tersely.runtime.limits import drop_surrogates
+from tersely.runtime.limits import repair_surrogates
 
 _KINDS: dict[str, type] = {"temperature": Real, "top_p": Real, "top_k": Integral, "seed": Integral}
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -209,7 +209,7 @@ def parse_reply(answer: Any) -> Reply:
 def _read_name(value: Any) -> str:
     if value is not None and not isinstance(value, str):
         raise TypeError(f"a name is {type(value).__name__}")
-    return drop_surrogates(value or "")
+    return repair_surrogates(value or "")
 
 
 def _read_text(value: Any) -> str:
@@ -219,7 +219,7 @@ def _read_text(value: Any) -> str:
         text = "".join(str(part.get("text", "")) for part in parts)
     else:
         text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
-    return drop_surrogates(text)
+    return repair_surrogates(text)
 
 
 def _read_usage(usage: Any) -> Usage | None:
@@ -242,4 +242,4 @@ def _read_tokens(logprobs: Any) -> tuple[Token, ...]:
     if not isinstance(logprobs, dict):
         return ()
     rows: Any = cast("dict[str, Any]", logprobs).get("content") or ()
-    return tuple(Token(drop_surrogates(str(row["token"])), float(row["logprob"])) for row in rows)
+    return tuple(Token(repair_surrogates(str(row["token"])), float(row["logprob"])) for row in rows)

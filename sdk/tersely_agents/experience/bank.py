@@ -1,7 +1,8 @@
 """Lessons that outlive the run in which they were learned (Evolving Rollouts, section 3.4, appendix B).
 
 One SQLite file holds the entries with their vectors (`storage`); a matrix in memory finds them (`vectors`).
-Entries that are replaced, forgotten or revoked stay there. A replaced one comes back when its successor goes.
+Entries that are replaced, forgotten or revoked stay in the file. A replaced one comes back when all entries
+that replaced it, one after the other, are forgotten or revoked.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class ExperienceBank:
 
     Args:
         path: the file, created if it is missing; ":memory:" for a bank that ends with the process.
-        embedder: makes the vectors; None for `SentenceEmbedder()`. Another one embeds the bank again once.
+        embedder: makes the vectors; None for `SentenceEmbedder()`. A bank with the vectors of another
+            embedder is embedded again when it is opened.
         merge_threshold: similarity above which a new experience replaces the most similar one.
         redact_secrets: whether keys, tokens and passwords stay out of the file and of exports.
 
@@ -86,7 +88,7 @@ class ExperienceBank:
             return len(self._index)
 
     def add(self, experience: Experience, *, over_success: bool = False) -> Experience:
-        """Add an experience. It replaces the most similar one above the merge threshold, until it is revoked.
+        """Add an experience. It replaces the most similar one, if their similarity is above the threshold.
 
         Args:
             experience: a lesson.
@@ -96,7 +98,7 @@ class ExperienceBank:
             The experience as it is stored, with the id of the one that it replaces.
 
         Raises:
-            InvalidInputError: the id is known, also if it was revoked, or the run was revoked.
+            InvalidInputError: the bank has or had an experience with this id, or the run was revoked.
             ExperienceError: the embedder gives no vectors of length 1.
         """
         return self.add_all([experience], over_success=over_success)[0]
@@ -147,7 +149,7 @@ class ExperienceBank:
         return recalled
 
     def get(self, key: str) -> Experience:
-        """Return the experience with this id. Raises KeyError for an unknown id, and if it was taken out."""
+        """Return the experience with this id. Raises KeyError unless the bank has it and can recall it."""
         with self._lock:
             return storage.read_experience(self._database, check_text(key, "key"))
 

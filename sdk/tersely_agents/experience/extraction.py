@@ -76,7 +76,8 @@ def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]
     """Condense an attempt to {"plan", "steps", "takeaways"} (equation 7).
 
     The model is asked for steps with "intent", "tool", "query_strategy", "url_selection_strategy",
-    "extraction_focus", "observation" and "key_information_extracted". Other keys stay too.
+    "extraction_focus", "observation" and "key_information_extracted". Steps keep what else the model puts
+    into them.
 
     If an attempt is longer than `LOG_TOKENS`, the bundled model selects the sentences that the problem needs,
     and the chat model reads those.
@@ -106,7 +107,7 @@ def extract(
     """Extract one to five experiences from successful and failed attempts at a problem (equation 8).
 
     If some attempts succeeded and others failed, the model says for each experience which of the two it comes
-    from. Otherwise the outcome of all attempts is that of the experiences.
+    from. Otherwise all attempts have one outcome, and every experience gets it.
 
     Args:
         model: compares the attempts and writes the experiences.

@@ -1,8 +1,8 @@
 """The SQLite file of an experience bank: its schema, and every statement that reads or writes it.
 
 An entry that is replaced stays with its vectors, because it can come back. One that is forgotten or revoked
-stays with the reason, but without vectors. Functions that take a `Database` read; functions that take a
-connection write inside a transaction.
+stays with the reason, but without vectors. Functions that take a connection run inside a transaction of the
+caller. Those that take a `Database` only read, except `complete_vectors`, which has its own transaction.
 """
 
 from __future__ import annotations
@@ -183,9 +183,10 @@ def set_replacement(connection: sqlite3.Connection, key: str, by: str | None) ->
 
 
 def restore_replaced(connection: sqlite3.Connection, removed: set[str]) -> None:
-    """Make the entries current again that those in `removed` had replaced.
+    """Undo the replacements by the entries in `removed`, before these are taken out.
 
-    If an entry in `removed` has been replaced itself, its replacement takes over what it had replaced.
+    Example: B replaced A, and C replaced B. If B and C are removed, A is current again. If only B is removed,
+    C replaces A.
     """
     query = "SELECT id, replaced_by FROM experiences WHERE replaced_by IS NOT NULL AND gone IS NULL"
     successors: dict[str, str] = dict(connection.execute(query).fetchall())
@@ -198,7 +199,7 @@ def restore_replaced(connection: sqlite3.Connection, removed: set[str]) -> None:
 
 
 def find_kept(connection: sqlite3.Connection, condition: str, values: tuple[object, ...]) -> list[str]:
-    """Return the ids of the entries, also of replaced ones, for which an SQL condition holds."""
+    """Return the ids of the entries for which an SQL condition holds, unless they were taken out before."""
     rows = connection.execute(
         f"SELECT id FROM experiences WHERE gone IS NULL AND {condition} ORDER BY number", values
     )
@@ -206,7 +207,7 @@ def find_kept(connection: sqlite3.Connection, condition: str, values: tuple[obje
 
 
 def take_out(connection: sqlite3.Connection, reason: str, keys: Sequence[str]) -> None:
-    """Take out entries for good."""
+    """Take out entries for good. `reason` is "forgotten" or "revoked"."""
     connection.executemany(
         "UPDATE experiences SET gone = ?, changed = ?, vectors = NULL, checksum = NULL WHERE id = ?",
         [(reason, _now(), key) for key in keys],

@@ -17,8 +17,8 @@ from tersely_agents.redaction import redact
 
 
 def write_jsonl(path: str | Path, experiences: Sequence[Experience]) -> int:
-    """Write one JSON object per line, and return their number. An existing file is replaced only when all of
-    it is written."""
+    """Write one JSON object per line, and return their number. An existing file stays until the new one is
+    complete."""
     path = check_path(path, "The file")
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text("".join(json.dumps(e.to_dict()) + "\n" for e in experiences), encoding="utf-8")
@@ -69,13 +69,14 @@ def check_bank(path: str | Path) -> BankCheck:
                     experiences[number] = parse_entry(key, *entry)
                 except DamagedError as error:
                     damaged[str(key).encode("ascii", "backslashreplace").decode()] = str(error)
-    # Rows are never deleted, so that their numbers have no gaps.
+    # The numbers of the rows have no gaps, because rows are never deleted.
     lost = max(numbers, default=0) - len(numbers)
     return BankCheck([experiences[number] for number in sorted(experiences)], damaged, lost, damage)
 
 
 def save_experiences(experiences: Sequence[Experience], path: str | Path) -> int:
-    """Write the saved experiences, without secrets, for `ExperienceBank.import_jsonl`. Return their number.
+    """Write what could be saved of a bank, without secrets, for `ExperienceBank.import_jsonl`. Return the
+    number of experiences.
 
     Raises InvalidInputError if the file exists.
     """

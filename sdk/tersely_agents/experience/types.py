@@ -27,7 +27,7 @@ class DamagedError(ExperienceError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The run and the model that an experience comes from. It can be revoked by both."""
+    """The run and the model that an experience comes from. `ExperienceBank.revoke` takes either of them."""
 
     run: str | None = None
     model: str | None = None
@@ -76,7 +76,7 @@ class Experience:
         for name, count in (("uses", self.uses), ("wins", self.wins)):
             if isinstance(count, bool) or not isinstance(count, Integral):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise InvalidInputError(f"An experience has the {name} {count!r}. Pass a whole number.")
-            object.__setattr__(self, name, int(count))  # JSON and SQLite know no other numbers
+            object.__setattr__(self, name, int(count))  # JSON and SQLite take no numbers of numpy
         if not 0 <= self.wins <= self.uses:
             raise InvalidInputError(
                 f"An experience has {self.wins} wins in {self.uses} uses. Wins cannot exceed uses."

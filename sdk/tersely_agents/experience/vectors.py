@@ -79,13 +79,13 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     try:
         vectors = np.asarray(given, np.float32)
     except (TypeError, ValueError) as error:
-        raise _refuse(embedder, f"no rows of numbers: {error}") from error
+        raise _make_error(embedder, f"no rows of numbers: {error}") from error
     if vectors.shape != shape:
-        raise _refuse(embedder, f"the shape {vectors.shape}, not {shape}")
+        raise _make_error(embedder, f"the shape {vectors.shape}, not {shape}")
     lengths = np.linalg.norm(vectors, axis=1)
     is_wrong = ~(np.abs(lengths - 1) <= _LENGTH_TOLERANCE)  # nan too
     if is_wrong.any():
-        raise _refuse(embedder, f"a vector of length {lengths[is_wrong][0]:.3g}, not 1")
+        raise _make_error(embedder, f"a vector of length {lengths[is_wrong][0]:.3g}, not 1")
     return vectors
 
 
@@ -112,5 +112,5 @@ def unpack_row(packed: object, dimension: int) -> Vectors:
     return row
 
 
-def _refuse(embedder: Embedder, problem: str) -> ExperienceError:
+def _make_error(embedder: Embedder, problem: str) -> ExperienceError:
     return ExperienceError(f"The embedder {embedder.name!r} gave {problem}. Correct the embedder.")

@@ -243,7 +243,7 @@ def _check_originals(originals: object) -> list[tuple[str, str]]:
     remedy = "Pass a list of pairs: id and text."
     pairs: list[tuple[object, ...]] = check_list(originals, tuple, "originals", remedy)
     if not all(len(pair) == 2 and all(isinstance(text, str) for text in pair) for pair in pairs):
-        raise InvalidInputError(f"originals has what is no pair of texts. {remedy}")
+        raise InvalidInputError(f"originals has an item that is not a pair of texts. {remedy}")
     return cast("list[tuple[str, str]]", pairs)
 
 
