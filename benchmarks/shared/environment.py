@@ -34,10 +34,8 @@ class Environment:
     def describe(self) -> str:
         """Return hardware and versions, without the day."""
         packages = ", ".join(f"{name} {number}" for name, number in self.packages.items())
-        return (
-            f"{self.cpu}, {self.cores} cores, {self.ram_gb} GB, {self.system}, Python {self.python}; "
-            f"{packages}"
-        )
+        cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
+        return f"{self.cpu}, {cores}, {self.ram_gb} GB, {self.system}, Python {self.python}; {packages}"
 
 
 def name_model(artifact: Artifact) -> str:

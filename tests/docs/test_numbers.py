@@ -111,9 +111,9 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     ],
     "docs/agents.md": [
         (
-            "of 100 questions of HotpotQA with ten paragraphs each, {:.0f} % of its answers were right (95 % "
-            "interval {:.0f} to {:.0f}). It gave an answer to {:.0f} of the 100 questions, after {:.1f} "
-            "turns on average.",
+            "of 200 questions of HotpotQA with ten paragraphs each, {:.1f} % of its answers were right (95 % "
+            "interval {:.0f} to {:.0f}). It gave an answer to {:.0f} % of the questions, after {:.1f} turns "
+            "on average.",
             lambda: (
                 *(f(trained("right")) for f in (percent, low, high)),
                 percent(trained("answered")),
@@ -123,7 +123,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     ],
     "docs/results.md": [
         (
-            "of 100 questions of HotpotQA with ten paragraphs each, {:.0f} % of the answers are right (95 % "
+            "of 200 questions of HotpotQA with ten paragraphs each, {:.1f} % of the answers are right (95 % "
             "interval {:.0f} to {:.0f})",
             lambda: tuple(f(trained("right")) for f in (percent, low, high)),
         ),
