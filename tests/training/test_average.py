@@ -27,6 +27,8 @@ def make_run(folder: Path, seed: int, *origins: dict[str, float]) -> Path:
     save_trained(model, tokenizer, layout, run.final)
     run.origins = [*origins]
     run.finish({**EARLIER, "seed": seed})
+    (folder / "prepared").mkdir()
+    (folder / "prepared/settings.json").write_text(str(seed))
     return folder
 
 
@@ -39,6 +41,7 @@ def test_weights_are_the_mean_and_all_runs_are_named(tmp_path: Path) -> None:
     for name, value in mean.items():
         torch.testing.assert_close(value, (own[0][name] + own[1][name] + own[2][name]) / 3)
     load_trained(tmp_path / "mean/final")
+    assert (tmp_path / "mean/prepared/settings.json").read_text() == "3"
     named = read_runs(tmp_path / "mean/final")
     assert [run["seed"] for run in named] == [1, 2, 3]
     assert named[-1]["averaged"] == {"runs": 2, "start": True}

@@ -1,8 +1,8 @@
 """`python -m training.selector.average --runs RUN RUN2 --out RUN3`: average the weights of trained selectors.
 
 The mean of several runs that started from the same weights often keeps more than the best of them, and costs
-no time when it is used (model soups, Wortsman et al. 2022, arXiv 2203.05482). RUN3/final is exported like the
-weights of any run: `python -m training.selector --out RUN3 --stage export`.
+no time when it is used (model soups, Wortsman et al. 2022, arXiv 2203.05482). RUN3 is exported like any run:
+`python -m training.selector --out RUN3 --stage export`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from training.selector_model.trained import load_weights
 def average(runs: Sequence[Path], out: Path) -> None:
     """Write the mean weights of finished runs to `out/final`, with their configuration and all their origins.
 
-    One of the runs may be the one that the others started from.
+    One of the runs may be the one that the others started from. `out` also gets the prepared data of the last
+    run.
 
     Raises ValueError for fewer than two runs, and for runs that differ in layout or in the shapes of their
     weights.
@@ -40,6 +41,7 @@ def average(runs: Sequence[Path], out: Path) -> None:
     made = Run(out)
     own_files = shutil.ignore_patterns("selector.pt", "runs.json", "validation.json")
     shutil.copytree(folders[0], made.final, ignore=own_files)
+    shutil.copytree(runs[-1] / "prepared", out / "prepared")
     mean = {name: torch.stack([own[name] for own in weights]).mean(0) for name in weights[0]}
     save_whole(mean, made.final / "selector.pt")
     histories = [read_runs(folder) for folder in folders]
