@@ -29,8 +29,8 @@ PROBES = 64
 _LINKS = 32
 """Number of links of a node of an HNSW index."""
 _VISITS = 1024
-"""Number of candidates that a search keeps in an HNSW index. With 128 it finds 69 % of the nearest of a million
-vectors, with 1,024 it finds 87 %, in 1.2 ms."""
+"""Number of candidates that a search keeps in an HNSW index. With 128 it finds 69 % of the nearest of a
+million vectors, with 1,024 it finds 87 %, in 1.2 ms."""
 
 
 def encode_corpus(store: Store, encoder: Encoder, folder: Path) -> NDArray[np.float16]:
