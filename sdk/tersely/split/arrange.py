@@ -163,7 +163,8 @@ def _open_fences(
 def _open_numbered(
     text: str, unit: Unit, is_large: Callable[[Unit], bool], sizes: Sizes, first: int, depth: int
 ) -> list[Unit]:
-    """Return the parts of numbered lines, which are split as if they had no numbers."""
+    """Return the parts of numbered lines: single lines if they come from all over a file, otherwise the parts
+    that they would have without numbers."""
     lines = read_prefixed(text, unit.start, unit.end)
     body = lines.body
     if lines.are_scattered:
