@@ -1,9 +1,9 @@
 """A ledger of shortened texts and their costs, in one SQLite file that has no text of a request.
 
-- `store`: the file with a row for each request, and the arm of its conversation
+- `store`: the file with a row for each request, and its arm: shortened, held out or in shadow
 - `compressor`: a compressor that records what it does, for the adapters
 - `usage`: the tokens that a provider reports in its answers
-- `comparison`: conversations that were shortened against those held out, with an interval
+- `comparison`: the cost of shortened conversations next to that of held-out ones, with an interval
 - `report`: all of it as one object
 - `show` and `page`: the report as text, and as one page of HTML
 """

@@ -81,7 +81,7 @@ def compare(entries: Sequence[Entry], prices: Prices | None) -> dict[str, Any]:
     result: dict[str, Any] = {
         "verdict": "no hold-out",
         "conversations": counts,
-        "requests": {arm: sum(map(len, held.values())) for arm, held in arms.items()},
+        "requests": {arm: sum(map(len, conversations.values())) for arm, conversations in arms.items()},
         "share_held_out": kinds[-1][0] if kinds else 0.0,
     }
     if not kinds:
@@ -156,7 +156,7 @@ def _measure(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the logarithm of the ratio of the means, and its variance, for each row of samples.
 
-    They are not finite for a row of free conversations.
+    They are not finite for a row in which an arm cost nothing.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(shortened.mean(axis=1)) - np.log(held_out.mean(axis=1))

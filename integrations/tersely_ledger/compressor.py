@@ -20,8 +20,8 @@ _REASON = "shadow: what was left out is only recorded"
 class RecordingCompressor(Compressor):
     """A compressor that works like another one, and records each call in a ledger.
 
-    Pass it to an adapter in place of the other. A memory cannot be in shadow, because it must keep its limit.
-    A ledger that fails stops no call.
+    Pass it to an adapter in place of the other. A memory must keep its limit, so do not pass it one with
+    `shadow`. If the ledger fails, the calls go on.
 
     Args:
         compressor: does the work.

@@ -16,7 +16,7 @@ ARMS = (SHORTENED, HELD_OUT, SHADOW)
 
 
 def make_report(path: str | Path, prices: Prices | None = None, model: str | None = None) -> dict[str, Any]:
-    """Read a ledger, and return its report; with a model, only of its requests.
+    """Read a ledger, and return its report; with `model`, only on the requests of that model.
 
     Raises LedgerError if there is no ledger, and InvalidInputError if it has no such model or a price is
     missing.

@@ -58,7 +58,7 @@ def describe_net(net: dict[str, Any]) -> tuple[str, str]:
         return "Net result: unknown", "No conversation was held out, so there is nothing to compare with."
     if verdict == "no prices":
         return "Net result: not priced", f"{basis}. Pass --price-input and --price-output."
-    few = f"Below {LEAST_CONVERSATIONS} conversations an arm, no interval holds."
+    few = f"With fewer than {LEAST_CONVERSATIONS} conversations on a side, no interval is reliable."
     if "interval" not in net:
         return "Net result: not enough conversations", f"{basis}. {few}"
     low, high = net["interval"]

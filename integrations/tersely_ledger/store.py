@@ -20,7 +20,8 @@ from tersely_ledger.usage import Usage
 logger = logging.getLogger("tersely.ledger")
 
 SHORTENED, HELD_OUT, SHADOW = "shortened", "held_out", "shadow"
-"""The arms. Only requests of the first are delivered with shorter texts."""
+"""The arms: groups of requests, as in an experiment. The first get shorter texts. The second stay unchanged
+for comparison. In shadow no request changes, and the ledger records what would have been shortened."""
 MAX_ROWS = 50_000
 """Largest number of requests. The oldest are deleted first. A row has about 300 bytes."""
 MAX_TOOLS, MAX_NAME = 16, 64
@@ -75,7 +76,7 @@ class Entry:
     arm: str = SHORTENED
     status: str
     tools: Tools = field(default_factory=dict)
-    """Number of texts that were shortened or, in the other arms, would have been."""
+    """The texts that were shortened or, in the other arms, would have been: see `Tools`."""
     best_left_out: int = 0
     """Number of these texts that lost the part with the highest score because it exceeded the limit."""
     conversation: str | None = None
@@ -91,7 +92,7 @@ class Entry:
 
     @property
     def tokens_before(self) -> int:
-        """Number of tokens of the shortened texts before."""
+        """Number of tokens that the shortened texts had before."""
         return sum(before for _, before, _ in self.tools.values())
 
     @property
@@ -134,7 +135,8 @@ class Ledger:
         self._salt: bytes = self._database.rows("SELECT value FROM salt")[0][0]
 
     def make_id(self, opening: str) -> str | None:
-        """Return an id for the conversation with this opening; None for an empty one."""
+        """Return an id for a conversation, from its first words or its session; None if `opening` is
+        empty."""
         if not opening:
             return None
         text = opening.encode("utf-8", "surrogatepass")

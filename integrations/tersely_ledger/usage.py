@@ -39,8 +39,8 @@ class UsageReader:
     """A reader of the usage that an answer reports, while the answer's bytes pass.
 
     Args:
-        content_type: header of the answer. It is read if it is JSON or a stream of events.
-        encoding: header of the answer. It is read unzipped, or in gzip.
+        content_type: header of the answer. Only answers in JSON, and streams of events, are read.
+        encoding: header of the answer. Only answers in gzip, or without an encoding, are read.
     """
 
     def __init__(self, content_type: str, encoding: str = "") -> None:

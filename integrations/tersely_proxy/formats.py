@@ -54,7 +54,7 @@ def read_chat(body: Any) -> Iterator[Block]:
         for call in _list(message, "tool_calls"):
             function = call.get("function")
             if isinstance(function, dict):
-                name, arguments = str(function.get("name")), _write(function.get("arguments"))
+                name, arguments = str(function.get("name")), _show_arguments(function.get("arguments"))
                 calls[call.get("id")] = calls[(name,)] = name, arguments
 
 
@@ -102,7 +102,7 @@ def read_messages(body: Any) -> Iterator[Block]:
         for position, block in enumerate(_list(message, "content")):
             kind, here = block.get("type"), (*place, position)
             if kind == "tool_use":
-                calls[block.get("id")] = str(block.get("name")), _write(block.get("input"))
+                calls[block.get("id")] = str(block.get("name")), _show_arguments(block.get("input"))
             elif kind == "tool_result" and not block.get("is_error"):
                 tool, arguments = calls.get(block.get("tool_use_id"), ("", ""))
                 results = _texts(block.get("content"), (*here, "content"), "text")
@@ -135,7 +135,7 @@ def read_converse(body: Any) -> Iterator[Block]:
         for position, block in enumerate(_list(message, "content")):
             use, result = block.get("toolUse"), block.get("toolResult")
             if isinstance(use, dict):
-                calls[use.get("toolUseId")] = str(use.get("name")), _write(use.get("input"))
+                calls[use.get("toolUseId")] = str(use.get("name")), _show_arguments(use.get("input"))
             elif isinstance(result, dict) and result.get("status") != "error":
                 tool, arguments = calls.get(result.get("toolUseId"), ("", ""))
                 place = ("messages", number, "content", position, "toolResult", "content")
@@ -154,7 +154,7 @@ def read_gemini(body: Any) -> Iterator[Block]:
         for position, part in enumerate(_list(message, "parts")):
             call, result = part.get("functionCall"), part.get("functionResponse")
             if isinstance(call, dict):
-                calls[call.get("id"), call.get("name")] = _write(call.get("args"))
+                calls[call.get("id"), call.get("name")] = _show_arguments(call.get("args"))
             elif isinstance(result, dict) and isinstance(result.get("response"), dict):
                 place = ("contents", number, "parts", position, "functionResponse", "response")
                 arguments = calls.get((result.get("id"), result.get("name")), "")
@@ -167,18 +167,18 @@ def read_gemini(body: Any) -> Iterator[Block]:
 
 
 def read_gemini_count(body: Any) -> Iterator[Block]:
-    """Read a request that counts tokens; it may hold the one whose tokens are counted."""
+    """Read a request to count tokens, and the request inside of it, if it counts the tokens of one."""
     given = body if isinstance(body, dict) else {}
     yield from read_gemini(given)
     for block in read_gemini(given.get("generateContentRequest")):
         yield replace(block, place=("generateContentRequest", *block.place))
 
 
-def find_opening(body: Any) -> str:
+def find_first_words(body: Any) -> str:
     """Return the user's first words, which stay the same in all requests of a conversation.
 
-    Codex also gives each conversation a key for the cache, which comes before them. Empty for a request that
-    only continues what the server knows, and for a batch.
+    A key for the provider's cache, which Codex gives each conversation, is put before the words. Empty for a
+    request that only continues what the server knows, and for a batch.
     """
     given = body if isinstance(body, dict) else {}
     if given.get("previous_response_id") or given.get("conversation"):
@@ -257,7 +257,7 @@ def _plain_texts(value: Any, place: Place, key: str) -> list[tuple[Place, str]]:
     ]
 
 
-def _write(arguments: Any) -> str:
+def _show_arguments(arguments: Any) -> str:
     return (
         str(arguments or "")
         if isinstance(arguments, str | None)

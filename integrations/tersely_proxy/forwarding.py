@@ -107,6 +107,7 @@ class Prepared(NamedTuple):
     is_changed: bool = False
     recording: Recording | None = None
     opening: Opening | None = None
+    """Answers the model's calls for originals; None if the model has no tool for them."""
 
 
 class Forwarder:
@@ -144,7 +145,7 @@ class Forwarder:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        check_address(self._address.url)
+        check_address(self._address.url)  # raises if TERSELY_OFFLINE was set meanwhile
         scope["tersely"]["path"] = "forwarded"
         if _is_outside(scope["raw_path"]):
             refusal = answer(400, "The path has a # or a part that is .. , which no path of a chat API has.")
@@ -194,7 +195,7 @@ class Forwarder:
         path, fields = request.scope["path"], request.scope["tersely"]
         end = next((end for end in READERS if path.endswith(end)), None)
         encoding = request.headers.get("content-encoding", "identity").lower()
-        is_signed = request.headers.get("authorization", "").startswith("AWS4-")  # a change would break it
+        is_signed = request.headers.get("authorization", "").startswith("AWS4-")  # the body is signed too
         if request.method != "POST" or end is None or is_signed or encoding not in _ENCODINGS:
             return Prepared(request.stream(), {"x-tersely-status": "forwarded"})
         fields["path"] = end

@@ -76,7 +76,10 @@ class Interface(ABC):
 
     @abstractmethod
     def hide(self, answer: Json, *, all_calls: bool) -> Json:
-        """Return an answer without the calls of the tool, or without all calls and thoughts before them."""
+        """Return an answer without calls of the tool; with `all_calls`, without any call.
+
+        Thoughts at the end that belong to a call left out may be left out with it.
+        """
 
     @abstractmethod
     def join(self, first: Json, second: Json) -> Json:
@@ -179,7 +182,7 @@ class Messages(Interface):
 
     def join(self, first: Json, second: Json) -> Json:
         later = second["content"]
-        if first["content"]:  # thoughts of a later turn would not follow those that the model had
+        if first["content"]:  # the client lacks the call that later thoughts follow
             later = [block for block in later if not is_thought(block)]
         usage = add_usage(first.get("usage"), second.get("usage"))
         return {**second, "content": [*first["content"], *later], "usage": usage}
@@ -219,7 +222,7 @@ class Responses(Interface):
         if isinstance(body["input"], str):
             text = json.dumps({**body, "input": [{"role": "user", "content": body["input"]}]})
         turns = self.write_turns(answer, results)
-        if body.get("store") is False:  # the server has forgotten them
+        if body.get("store") is False:  # the server keeps no thoughts
             turns = [one for one in turns if one.get("type") != "reasoning" or one.get("encrypted_content")]
         return append_items(text, self.turns, turns)
 
@@ -251,7 +254,8 @@ INTERFACES: dict[str, Interface] = {
     ":rawPredict": Messages(),
     ":streamRawPredict": Messages(),
 }
-"""Interfaces with tools by the end of a request's path. Tokens are counted with the tool."""
+"""The interface of each request that may get the tool, by the end of its path. Requests that only count
+tokens get it too, so that it is counted."""
 
 
 def is_call(item: Json) -> bool:
@@ -271,7 +275,7 @@ def is_ours(item: Json) -> bool:
 
 
 def is_thought(item: Json) -> bool:
-    """Return whether a block or an item belongs to the one after it."""
+    """Return whether a block or an item is a thought of the model, which belongs to the one after it."""
     return item.get("type") in ("thinking", "redacted_thinking", "reasoning")
 
 

@@ -42,7 +42,7 @@ class ItemStream(Stream):
             yield event.raw
             return
         kind = data.get("type", "")
-        if self._read_frame(kind, data):
+        if self._read_answer(kind, data):
             self._last.append(event)
         elif (number := data.get(self.number_key)) is not None:
             if number in self._items:
@@ -81,7 +81,7 @@ class ItemStream(Stream):
         return any(is_call(item.value) and item.number is None for item in self._items.values())
 
     def _show(self, item: _Item) -> Iterator[bytes]:
-        if item.number is None and not self._is_shown(item):
+        if item.number is None and not self._may_show(item):
             return
         if item.number is None:
             item.number, self._shown = self._shown, self._shown + 1
@@ -89,7 +89,7 @@ class ItemStream(Stream):
             yield self._renumber(event, {**(event.data or {}), self.number_key: item.number})
         item.events.clear()
 
-    def _is_shown(self, item: _Item) -> bool:
+    def _may_show(self, item: _Item) -> bool:
         return True
 
     def _renumber(self, event: Event, data: Json) -> bytes:
@@ -100,8 +100,8 @@ class ItemStream(Stream):
         """Return whether an event begins an answer."""
 
     @abstractmethod
-    def _read_frame(self, kind: str, data: Json) -> bool:
-        """Read an event about the whole answer; return whether it belongs to its end."""
+    def _read_answer(self, kind: str, data: Json) -> bool:
+        """Read an event if it is about the whole answer. Return whether it comes at the end of the answer."""
 
     @abstractmethod
     def _read_item(self, kind: str, data: Json) -> None:
@@ -109,7 +109,10 @@ class ItemStream(Stream):
 
     @abstractmethod
     def _write_last(self, data: Json, is_hidden: bool) -> Json:
-        """Return an event of the end for the client. `is_hidden`: calls of the tool were left out."""
+        """Return the data of an event at the end of the answer, as the client gets it.
+
+        `is_hidden`: whether calls of the tool were left out.
+        """
 
 
 class MessageStream(ItemStream):
@@ -129,11 +132,11 @@ class MessageStream(ItemStream):
     def _is_start(self, kind: str) -> bool:
         return kind == "message_start"
 
-    def _is_shown(self, item: _Item) -> bool:
-        # Thoughts of a later answer would not follow those that the model had.
+    def _may_show(self, item: _Item) -> bool:
+        # The client lacks the call that the thoughts of a later answer follow.
         return not (self._earlier and is_thought(item.value))
 
-    def _read_frame(self, kind: str, data: Json) -> bool:
+    def _read_answer(self, kind: str, data: Json) -> bool:
         if kind == "message_start":
             self.answer = {**data["message"], "content": []}
         elif kind == "message_delta":
@@ -176,7 +179,7 @@ class ResponseStream(ItemStream):
     def __init__(self) -> None:
         super().__init__()
         self._output: list[Json] = []
-        """Number of items of earlier answers that the client has got."""
+        """The items of earlier answers that the client has got."""
         self._last_number: int | None = None
         """Number of the last event that the client has got."""
 
@@ -188,7 +191,7 @@ class ResponseStream(ItemStream):
     def _is_start(self, kind: str) -> bool:
         return kind in ("response.created", "response.in_progress", "response.queued")
 
-    def _read_frame(self, kind: str, data: Json) -> bool:
+    def _read_answer(self, kind: str, data: Json) -> bool:
         if kind not in ("response.completed", "response.incomplete", "response.failed"):
             return False
         self.answer = data["response"]

@@ -16,7 +16,7 @@ from tersely_proxy.streams import ChatStream, Stream, read_events
 logger = logging.getLogger("tersely.proxy")
 
 MAX_REQUESTS = 8
-"""Largest number of further requests for one answer. Calls in the last one are left out."""
+"""Largest number of further requests for one answer. Calls in the answer to the last one are left out."""
 
 _STREAMS: dict[type[Interface], type[Stream]] = {
     Chat: ChatStream,
@@ -105,7 +105,7 @@ class Opening:
             return {}  # an error, or an answer of another shape
 
     async def _ask(self, answer: Json, results: Mapping[str, str], send: Send) -> httpx2.Response | None:
-        """Return the answer to the next request; None without one, which ends the answer to the client."""
+        """Return the answer to the next request; None if it fails. The client then gets the answer so far."""
         self._body = self._interface.extend(self._body, answer, results)
         problem = ""
         try:

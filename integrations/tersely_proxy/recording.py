@@ -54,7 +54,7 @@ class Bookkeeper:
 
     def open(self, rewritten: Rewritten, status: str) -> Recording:
         """Choose the arm of a request, and open its record."""
-        conversation = self._ledger.make_id(rewritten.opening)
+        conversation = self._ledger.make_id(rewritten.first_words)
         changes = ((one.tool, one.tokens_before, one.tokens_after) for one in rewritten.changes)
         entry = Entry(
             source="proxy",

@@ -18,7 +18,7 @@ from tersely_agents.memory.shortening import Shortener
 from tersely_agents.memory.store import original_id
 from tersely_http.metrics import Metrics
 from tersely_http.recent import Recent
-from tersely_proxy.formats import Block, find_opening
+from tersely_proxy.formats import Block, find_first_words
 from tersely_proxy.json_strings import Place, replace_strings
 
 _REFERENCE = re.compile(r"; id of the original: [0-9a-f]{12}(?=\])")
@@ -73,8 +73,8 @@ class Rewritten:
 
     body: bytes
     changes: tuple[Change, ...] = ()
-    opening: str = ""
-    """The user's first message, which names the conversation."""
+    first_words: str = ""
+    """The user's first words, by which the conversation is recognised."""
     originals: dict[str, str] = field(default_factory=dict)
     """Texts before they were shortened, by the ids that the shorter ones name."""
 
@@ -180,7 +180,7 @@ class Rewriter:
                 originals[original_id(decision.original)] = decision.original
         if changes:
             body = replace_strings(body.decode(), new).encode()
-        return Rewritten(body, tuple(changes), find_opening(parsed), originals)
+        return Rewritten(body, tuple(changes), find_first_words(parsed), originals)
 
     def _decide(self, key: bytes, decide: Callable[[], Decision]) -> Decision:
         known = self._decisions.get(key)
@@ -206,7 +206,7 @@ class Rewriter:
 class _Strict:
     """A compressor that raises if the model fails or its time is up.
 
-    The proxy shortens nothing by exact matches alone.
+    Without the model, a compressor chooses by matching words. The proxy then sends the whole text.
     """
 
     def __init__(self, compressor: Compressor, metrics: Metrics) -> None:

@@ -56,7 +56,10 @@ class Stream(ABC):
 
     @abstractmethod
     def go_on(self) -> Iterator[bytes]:
-        """Yield the client's events of an answer with answered calls. The next answer follows."""
+        """Yield what the client still gets of an answer whose calls the proxy has answered.
+
+        The model's next answer follows.
+        """
 
     @abstractmethod
     def finish(self) -> Iterator[bytes]:

@@ -37,7 +37,7 @@ USED = {
     "codex": (OPENAI,),
     "gemini": (GEMINI,),
 }
-"""Agents that use only some of them."""
+"""Variables that these agents use. Any other agent may use all of `UPSTREAMS`."""
 REFUSED = {
     "cursor-agent": "Cursor's agent sends its requests to Cursor",
     "copilot": f"Copilot sends its requests to GitHub, unless {COPILOT} is set",
@@ -87,7 +87,7 @@ def _prepare(agent: str, command: Sequence[str], urls: Mapping[str, str]) -> tup
     environment = {**os.environ, **urls}
     if agent == "codex":  # newer versions ignore the variable
         arguments = ["-c", f'openai_base_url="{urls[OPENAI]}"', *arguments]
-    elif agent == "opencode":  # it knows no variable but this one
+    elif agent == "opencode":  # it knows only OPENCODE_CONFIG_CONTENT
         config = _read_config(environment.get("OPENCODE_CONFIG_CONTENT", ""))
         providers = config.setdefault("provider", {})
         for provider, name in (("openai", OPENAI), ("anthropic", ANTHROPIC)):
@@ -104,7 +104,7 @@ def _read_config(text: str) -> dict[str, Any]:
     try:
         config = json.loads(text or "{}")
     except ValueError as error:
-        raise InvalidInputError(f"OPENCODE_CONFIG_CONTENT is no JSON ({error}). Mend or unset it.") from error
+        raise InvalidInputError(f"OPENCODE_CONFIG_CONTENT is not JSON ({error}). Fix or unset it.") from error
     return config if isinstance(config, dict) else {}
 
 

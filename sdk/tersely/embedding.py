@@ -1,4 +1,7 @@
-"""Vectors of texts, by the sentence encoder of the bundled model: MiniLM as it was published, as int8."""
+"""Vectors of texts, from the sentence encoder in a model.
+
+The bundled model has the published MiniLM as its encoder, rounded to int8.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Answers are compared after the normalisation of SQuAD 2.0: lower case, no ASCII punctuation, no English
 articles, single spaces. Ranges are half-open pairs (start, end) of code-point offsets in one document.
+
+EFFCOMP is the paper that describes the selector. Some metrics follow its definitions.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ def contains_answer(text: str, answers: Sequence[str]) -> bool:
 def contains_string(text: str, answers: Sequence[str]) -> bool:
     """Return whether a normalised answer is a substring of the normalised text, inside a word too.
 
-    The plain rule of EFFCOMP, for its Acc (section 2) and its labels (section 3.1): "1998" contains "9".
+    This is EFFCOMP's rule for its accuracy (section 2) and for its labels (section 3.1): "1998" contains "9".
     "yes", "no", "noanswer" and empty answers never count.
     """
     haystack = normalize_answer(text)
@@ -65,7 +67,7 @@ def contains_string(text: str, answers: Sequence[str]) -> bool:
 def is_correct(prediction: str, answers: Sequence[str]) -> bool:
     """Return whether the prediction contains an answer as a string, or equals a "yes", "no" or "noanswer".
 
-    This is EFFCOMP's Acc (section 2).
+    EFFCOMP calls the share of correct predictions Acc (section 2).
     """
     exact = [a for a in answers if normalize_answer(a) in WITHOUT_ANSWER_STRING - {""}]
     return contains_string(prediction, answers) or bool(exact and exact_match(prediction, exact))
@@ -78,7 +80,8 @@ def count_covered(wanted: Range, kept: Sequence[Range]) -> int:
 
 
 def is_kept(wanted: Range, kept: Sequence[Range]) -> bool:
-    """Return whether at least half of the code points of `wanted` are in `kept`, as in EFFCOMP's RQ4."""
+    """Return whether at least half of the code points of `wanted` are in `kept`, as in EFFCOMP's fourth
+    question (RQ4)."""
     return count_covered(wanted, kept) >= 0.5 * (wanted[1] - wanted[0])
 
 

@@ -63,7 +63,8 @@ _RANGES: Final = (
 )  # fmt: skip
 _FIRSTS: Final = [first for first, _ in _RANGES]
 
-# Cost of a run in thousandths of a token: of each of its first characters, and of every later one.
+# Cost of a run (characters of one kind), in thousandths of a token: of each of its first characters, and of
+# every later one.
 _RUN_COSTS: Final[dict[int, tuple[tuple[int, ...], int]]] = {
     _SPACE: ((290, 820), 0),  # a single space is part of the word after it
     _BREAK: ((304,), 104),  # line ends, tabs, control characters

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("prometheus_client")
 
 from tersely import Compressor
-from tersely_proxy.formats import READERS, Block, find_opening
+from tersely_proxy.formats import READERS, Block, find_first_words
 from tersely_server.gateway import Gateway
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.sdk.fakes import FakeScorer
@@ -142,10 +142,10 @@ def test_a_gateway_asks_for_the_user_s_words_and_keeps_files() -> None:
 
 
 def test_sessions_in_one_folder_are_different_conversations() -> None:
-    assert find_opening(claude("")) == KEY_QUESTION
+    assert find_first_words(claude("")) == KEY_QUESTION
     body = codex("")
     other = {**body, "prompt_cache_key": "key-2"}
-    assert find_opening(body) != find_opening(other)
-    assert find_opening({**body, "input": body["input"][:3]}) == find_opening(body)
+    assert find_first_words(body) != find_first_words(other)
+    assert find_first_words({**body, "input": body["input"][:3]}) == find_first_words(body)
     del body["prompt_cache_key"]
-    assert find_opening(body) == KEY_QUESTION
+    assert find_first_words(body) == KEY_QUESTION

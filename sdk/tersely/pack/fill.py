@@ -97,7 +97,7 @@ def fit(
         limit: the largest size that is allowed.
         measure: returns the true size of a selection; 0 for the empty one. A selection with
             more units may have a smaller size.
-        scale: first guess of the units of cost for each token of the text. A good guess saves measurements.
+        scale: first guess of the sum of costs divided by the true size. A good guess saves measurements.
     """
     low, high = 0.0, math.inf
     room = limit * scale

@@ -1,6 +1,7 @@
-"""Open blocks that are too large to be kept whole, and link units that belong together.
+"""Divide blocks that are too large to be kept whole, and link units that belong together.
 
-The module of each format turns a block into a tree of nodes, which becomes units here.
+To open a block is to divide it along its structure: the module of its format turns it into a tree of nodes,
+and the nodes become units here.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def arrange(
     """
     arranged: list[Unit] = []
     places: list[Sequence[int]] = []
-    """For each unit, the positions that others get if they need it: its own, or that of its first part. For a
-    table, these are the first row and its needs, because column names alone say nothing."""
+    """For each unit, the positions to which a need for it leads: its own, or that of its first part. For a
+    table, its first row and all that the row needs, because column names alone say nothing."""
     is_log = sum(unit.kind == "log" for unit in units) * 2 >= max(4, len(units))
 
     def kind_of(entry: tuple[int, Unit]) -> str:
@@ -97,7 +98,10 @@ def arrange(
 
 
 def _make_link(text: str, unit: Unit, series: Series | None, kind: str) -> Link | None:
-    """Return the link of a unit that was not opened to its series, if it has one."""
+    """Return the link that puts an unopened unit into its series; None without a series.
+
+    A comment gets a link that says that it is markup.
+    """
     if unit.kind == "comment":
         return Link(None, 0, (), is_frame=False, is_markup=True)
     if series is None:
@@ -127,7 +131,8 @@ def _open(
             return list(_open_fences(text, unit, inside, sizes, first, depth))
         opener = open_quote if text.startswith(">", unit.start) else open_code
     node = opener(text, unit.start, unit.end, sizes) if opener else None
-    if opener and node and not node.children:  # a function that may stay whole, but not here
+    if opener and node and not node.children:
+        # It was left whole because it is within `sizes.whole`, but the caller needs it in parts.
         node = opener(text, unit.start, unit.end, Sizes(sizes.part, sizes.part))
     if opener and (node is None or not node.children):
         node = open_lines(text, unit.start, unit.end, sizes)
@@ -158,7 +163,8 @@ def _open_fences(
 def _open_numbered(
     text: str, unit: Unit, is_large: Callable[[Unit], bool], sizes: Sizes, first: int, depth: int
 ) -> list[Unit]:
-    """Return the parts of numbered lines, which are split as if they had no numbers."""
+    """Return the parts of numbered lines: single lines if they come from all over a file, otherwise the parts
+    that they would have without numbers."""
     lines = read_prefixed(text, unit.start, unit.end)
     body = lines.body
     if lines.are_scattered:

@@ -1,9 +1,9 @@
 """Code: runs of program text, and source files, opened into functions and classes.
 
-A function comes whole, with the lines that contain it. Python is parsed, and so are other languages if their
-grammars are installed. Any other code is read by its indentation: a block is a line with the deeper lines
-below it and the closing line after them. A function that is too large by itself is cut between statements,
-with the lines of the branches around them.
+A function is kept whole, with the first and last lines of the blocks around it. Python is parsed, and so are
+other languages if their grammars are installed. Any other code is read by its indentation: a block is a line
+with the deeper lines below it and the closing line after them. A function that is too large by itself is cut
+between statements, with the lines of the branches around them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
 _TAGGED = re.compile(r"[A-Z]{1,4}: \S|</?[A-Z][A-Z0-9.]*>[^<]*$")
-"""A line of a record, which has a tag in each line, as `udevadm` prints and as SGML has it."""
+"""A line of a record in which each line begins with a tag, as in SGML and in the output of `udevadm`."""
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
 _HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
@@ -68,7 +68,7 @@ def _is_source(text: str) -> bool:
 
 
 def _find_front_matter_end(lines: Lines, index: int) -> int | None:
-    """Return the index after the settings between two lines `---` with which a document starts."""
+    """Return the index after front matter: settings between two `---` lines at the start of a document."""
     for end in range(index + 1, min(len(lines), LONGEST_RUN)):
         if lines.texts[end].rstrip() == "---":
             return end + 1 if end > 1 else None
@@ -84,14 +84,15 @@ FRONT_MATTER = Format("code", _FRONT_MATTER, _find_front_matter_end)
 def find_code_end(lines: Lines, index: int) -> int | None:
     """Return the index after a run of unfenced code that starts at `index`, or None.
 
-    After blank lines it continues as long as it is indented more deeply, and to the line that closes it. It
-    ends above a JSON value; one line above such a value is not code.
+    The run goes on after blank lines if the lines there are indented more deeply, and it includes the line
+    that closes it. It ends above a JSON value. A single line above such a value is not code.
     """
     if CLOSER.fullmatch(lines.texts[index]) and lines.texts[index].lstrip()[0].isalpha():
         return None  # a word such as `end` closes a block above
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
-    if end - index == LONGEST_RUN and end < len(lines) and lines.indent(end) > base:  # not inside a record
+    if end - index == LONGEST_RUN and end < len(lines) and lines.indent(end) > base:
+        # Do not end the run inside a record.
         starts = (at for at in range(end - 1, index, -1) if lines.indent(at) == base)
         end = next((at for at in starts if lines.texts[at].rstrip().endswith((":", ","))), end)
     if all(map(_TAGGED.match, lines.texts[index:end])):
@@ -121,7 +122,7 @@ def find_code_end(lines: Lines, index: int) -> int | None:
 def _find_run_end(lines: Lines, index: int, first: int, indent: int) -> int:
     """Return the index after the non-blank lines from `index` on that are indented by at least `indent`.
 
-    The run ends at a fence, at a frame of the stack, and `LONGEST_RUN` lines after `first`. It has a line.
+    The run ends at a fence, a stack frame, or `LONGEST_RUN` lines after `first`. It has at least one line.
     """
     end = index
     while end < len(lines) and end - first < LONGEST_RUN and not lines.is_blank(end):
@@ -144,7 +145,7 @@ def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
 
 
 def _find_comment_sign(body: str, lines: int) -> str:
-    """Return the sign of a comment in the language of some code, from its comments or else its braces."""
+    """Return the sign that begins a comment in the language of `body`, as its comments or braces suggest."""
     slashes, hashes = (len(sign.findall(body)) for sign in (_SLASHES, _HASHES))
     if slashes == hashes and not _SHELL.search(body):
         slashes += len(_BRACES.findall(body)) * 8 > lines

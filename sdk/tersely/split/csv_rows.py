@@ -51,7 +51,7 @@ class Record(NamedTuple):
 
 
 def _read(text: str, start: int, end: int, separator: str) -> Iterator[Record]:
-    """Yield the records from `start` on, up to a text that is not one."""
+    """Yield the records from `start` on, up to the first text that is not a record."""
     record, cell = _PATTERNS[separator]
     while start < end and (match := record.match(text, start, end)) and match.end() > start:
         row = match[0]
@@ -81,7 +81,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
 
 
 def _read_table(text: str, start: int, stop: int, separator: str) -> list[Record]:
-    """Return the records that have as many cells as the first; a few others may be between them."""
+    """Return the records that have as many cells as the first, and single others between two of them."""
     records: list[Record] = []
     odd: Record | None = None
     for record in _read(text, start, stop, separator):
@@ -102,7 +102,8 @@ def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: st
     sample = records[:_SAMPLE]
     if separator == "\t":
         is_inside = index > 0 and lines.texts[index - 1].strip() != "" and not lines.indent(index - 1)
-        return not is_inside or any(record.cells[0] for record in sample)  # other tabs indent the lines
+        # If all first cells are empty, the tabs are indentation.
+        return not is_inside or any(record.cells[0] for record in sample)
     text = [lines.text[record.start : record.end] for record in sample]
     if separator == "|" and any(row.lstrip().startswith("|") for row in text):
         return False
@@ -124,7 +125,7 @@ CSV = Format(
 
 
 def _find_fence_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a table of AsciiDoc, between two lines of a bar and equals signs."""
+    """Return the index after an AsciiDoc table, which begins and ends with a line such as `|===`."""
     if lines.csv_budget > 0:
         fence = lines.texts[index].rstrip()
         for end in range(index + 1, len(lines)):
@@ -181,7 +182,7 @@ def has_names(records: Sequence[Record]) -> bool | None:
 
 
 def open_csv(text: str, start: int, end: int, _: Sizes) -> Node | None:
-    """Return the records of a table; None if it has other rows. The names of the columns are the head."""
+    """Return the records of a table; None if a row is not a record. The names of the columns are the head."""
     at = start
     while (comment := _COMMENT.match(text, at, end)) is not None:
         at = comment.end()

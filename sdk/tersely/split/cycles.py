@@ -1,7 +1,8 @@
-"""Cycles: records without indentation, which only their first lines announce.
+"""Cycles: records whose lines are not indented, so that only the tags of the lines show where each begins.
 
-If tags come again in cycles, each cycle is a record, and the line that begins the cycle is its head. Records
-may hold shorter cycles, which are records too. In some formats each line begins with its level instead.
+The tag of a line is what it begins with (see `tags`). If tags recur in cycles, each cycle is a record, and
+the line that begins the cycle is its head. Records may hold shorter cycles, which are records too. In some
+formats each line begins with its level instead.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
 _LABEL = re.compile(r"\w[\w .-]*[:=]")
 _FEWEST_LINES = 6
 _DEEPEST = 4
-"""Most levels of records inside each other, and most kinds of records next to each other."""
+"""Most steps of the search, each of which goes into the records found, or on to the lines outside of them."""
 _MOST_CANDIDATES = 12
 """Only so many tags are tried as the first one of a cycle, so that the time stays linear."""
 _LONGEST_NAME, _MOST_NAMES = 200, 2
@@ -42,7 +43,8 @@ class Cycle(NamedTuple):
     """The lines that name these records, if they do not come first."""
 
     def allows(self, head: Head) -> bool:
-        """Return whether a head above the line may still be one: it is above all cycles or in the record."""
+        """Return whether a head above this line may be one of its heads: it is above all cycles, or in
+        the innermost record around the line."""
         unit = head.units[-1]
         is_inside = bool(self.heads) and unit >= self.heads[-1].units[0]
         return is_inside or unit < self.first.units[0]
@@ -62,7 +64,8 @@ def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
 
 
 def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
-    """Yield the regions between headings, code, entries of a log, paragraphs and received lines."""
+    """Yield the regions between headings, code, entries of a log, paragraphs, and lines that begin with `<`
+    because they were received."""
     region: list[Place] = []
     for place in places:
         is_paragraph = place.block.kind == "sentence" and not place.indent
@@ -186,7 +189,7 @@ class _Reader:
         if steps == _DEEPEST or not (first := self._find_first(groups, depth)):
             return
         if not steps and self._tags.index(first) * 3 > len(self._tags):
-            return  # most lines are no records
+            return  # too many lines are above the first record
         bodies: list[Group] = []
         rests: list[Group] = []
         cut = self._find_outer(groups, first)
@@ -216,8 +219,8 @@ class _Reader:
     def _find_first(self, groups: Sequence[Group], depth: int) -> Tag | None:
         """Return the tag that begins the records in these groups.
 
-        That is one which follows lines without words, such as `^`, or else the first one that fits. None fits
-        if there are many lines without words elsewhere.
+        That is one whose lines mostly follow lines without words, such as `^`, or else the first one that
+        fits. A tag fits only if more lines have it than are without words.
         """
         tags = [self._tags[at] for group in groups for at in group]
         signs = sum(tag is not None and not tag.has_word for tag in tags)
@@ -237,7 +240,7 @@ class _Reader:
         return fit[0] if fit else None
 
     def _recurs(self, first: Tag, groups: Sequence[Group], depth: int) -> bool:
-        """Return whether the records that begin with a tag have lines, and share tags.
+        """Return whether the records that begin with a tag have further lines, with tags that they share.
 
         A tag of signs may also end each record. Then every second record is empty.
         """
@@ -266,8 +269,8 @@ class _Reader:
         return shared * 3 >= len(filled) * 2
 
     def _count_before(self, first: Tag, groups: Sequence[Group]) -> tuple[int, int]:
-        """Return how many lines before the first record of a group have tags of lines in records, and how
-        many there are. If lines have such tags, the cycle begins earlier."""
+        """Count the lines before the first record of each group: those with a tag that lines in records have,
+        and all of them. If many have such a tag, the cycle begins earlier."""
         inside: set[Tag | None] = set()
         before: list[Tag | None] = []
         for group in groups:
@@ -278,8 +281,8 @@ class _Reader:
         return wrong, len(before)
 
     def _is_parted(self, first: Tag, groups: Sequence[Group]) -> bool:
-        """Return whether most lines with a tag are the first such of a group, or follow lines without
-        words."""
+        """Return whether most lines with this tag are the first with it in their group, or follow a line
+        without words."""
         starts = parted = 0
         for group in groups:
             tags = [self._tags[at] for at in group]
@@ -289,7 +292,7 @@ class _Reader:
         return parted * 10 >= starts * 8
 
     def _find_outer(self, groups: Sequence[Group], first: Tag) -> set[Tag | None]:
-        """Return the tags that end the last record of a group: those that only occur after it."""
+        """Return the tags that end the last record of a group: they recur there, and in no other record."""
         inner: set[Tag | None] = set()
         last: Counter[Tag | None] = Counter()
         again: set[Tag | None] = set()

@@ -142,7 +142,7 @@ def _join(parts: Iterable[Sequence[Unit]]) -> tuple[list[Unit], list[int]]:
 
 
 def choose_documents(relevance: Sequence[float], among: Sequence[int], count: int | None) -> list[int]:
-    """Return the `count` most relevant documents in `among`, best first (EFFCOMP, step 1).
+    """Return the `count` most relevant documents in `among`, best first (step 1 in the EFFCOMP paper).
 
     None returns all of them. Documents of equal relevance keep their order.
     """

@@ -102,7 +102,7 @@ HTML = Format("html", _BLOCK, _find_html_end)
 
 
 class Closings:
-    """Finds the ends of elements and comments. If an element is not closed any more, it looks once."""
+    """Finds the ends of elements and comments. A search that found nothing is not repeated."""
 
     def __init__(self, text: str, end: int) -> None:
         self._text = text
@@ -110,7 +110,7 @@ class Closings:
         self._missing: set[str] = set()
 
     def find(self, name: str, position: int) -> int | None:
-        """Return the offset after the first closing from `position` on, which grows from call to call."""
+        """Return the offset after the first closing from `position` on. Call it with ascending positions."""
         if name in self._missing:
             return None
         pattern = name if name == "-->" else rf"</{name}\s*>"

@@ -43,7 +43,7 @@ def cut_sentences(text: str, ranges: list[Range]) -> list[list[Node]]:
 def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
     """Return the pieces of each line of a listing; of all lines together if they have at most `size`.
 
-    A line needs the lines around it that are indented less.
+    A line needs the less indented lines above it that enclose it.
     """
     first, last = ranges[0][0], ranges[-1][1]
     if last - first <= size:
@@ -66,7 +66,10 @@ def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
 
 
 def cut(text: str, ranges: list[Range], ends: list[int]) -> list[list[Node]]:
-    """Return the pieces up to each of these offsets. The last one is the end of the ranges."""
+    """Cut the ranges at the offsets `ends`, of which the last is the end of the ranges.
+
+    Return the pieces of each stretch of text. The pieces of one stretch need each other.
+    """
     groups: list[list[Node]] = [[]]
     number = 0
     for left, right in ranges:
@@ -100,11 +103,11 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of a table so far that rows below need."""
+    """The rows read so far that the rows below them may need."""
 
     names: list[Node] = field(default_factory=list[Node])
     groups: list[Node] = field(default_factory=list[Node])
-    """The last rows between others that name those below them."""
+    """The last rows in the body of the table that name the rows below them."""
     spans: list[tuple[int, Node]] = field(default_factory=list[tuple[int, Node]])
     """Rows with the number of rows that they still span."""
     has_body: bool = False

@@ -41,7 +41,7 @@ _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 """Elements that a tag closes, and those that it leaves open."""
 _TAKES = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "table"}
-"""Elements with the text that another one is read under."""
+"""Elements that label another one, such as the caption of a table: its content is read under their text."""
 _LABELS = frozenset({"li", *_TAKES})
 """Elements with text that is not cut unless it is long."""
 _WORD = re.compile(r"\w+")
@@ -94,6 +94,7 @@ class _Reader:
         self._heads = set[int]()
         """Identities of the nodes that others are read under, if they say nothing alone."""
         self._debris: list[Node] = []
+        """Short blocks that are only links. (`_DEBRIS` are elements, which are left out at once.)"""
 
     def read(self, start: int) -> Node:
         position, text = start, self._text
@@ -115,7 +116,7 @@ class _Reader:
         return Node(start, self._end, nodes, Series("\n", "\n"))
 
     def _read_tag(self, tag: re.Match[str]) -> int:
-        """Return the offset at which the text goes on."""
+        """Act on a tag, and return the offset at which the text goes on."""
         name, position = (tag[2] or "").lower(), tag.end()
         is_opening = bool(name) and not tag[1]
         if name == "tr" and is_opening and (end := self._read_row(tag.start(), position)):
@@ -199,7 +200,7 @@ class _Reader:
                 heads += scope.heads
         if self._in_pre:
             heads += self._announcer
-        # Long sentences may be heads with some of their pieces, which need the others.
+        # If only some pieces of a long sentence are heads, add its other pieces, which these need.
         return _unite([*heads, *(other for head in heads for other in head.wants)])
 
     def _close_block(self, closed: str) -> None:
@@ -248,7 +249,7 @@ class _Reader:
         if found is None:
             return None
         if found.cells == 1 and not found.is_title and not (table and table.rows.spans):
-            return None  # it only places its single cell
+            return None  # a single cell is layout, not a row of values
         self._close_block("")
         if table is None:
             self._open_scope("table")

@@ -78,7 +78,7 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
 
 
 def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
-    """Return the index after a block comment that starts in line `at`; None unless it ends its last line."""
+    """Return the index after a block comment that starts in line `at`; None if text follows in its line."""
     if not OPENED_COMMENT.match(text, *lines[at]):
         return None
     end = text.find("*/", lines[at][0], lines[-1][1])
@@ -115,7 +115,7 @@ def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
 
 
 def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> list[Node]:
-    """Return the nodes of a block: a leaf if it is small; the comment above it apart if it is large."""
+    """Return the nodes of a block: one leaf if it is small; otherwise the comment above it is separate."""
     node = Node(lines[0][0], lines[-1][1])
     if node.end - node.start <= sizes.whole or depth >= DEEPEST or len(lines) < _FEWEST:
         return [node]
@@ -132,8 +132,8 @@ def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int)
 
 
 def _is_above(text: str, lines: Ranges, at: int) -> bool:
-    """Return whether a line belongs to the declaration below it. With `@`, above deeper lines, it is their
-    head."""
+    """Return whether a line belongs to the declaration below it. A line with `@` above deeper lines does not:
+    it is their head."""
     if not _ABOVE.match(text, *lines[at]):
         return False
     below = [line for line in lines[at + 1 : at + 2] if not _is_blank(text, line)]
@@ -157,7 +157,7 @@ def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth
 
 
 def _split_blocks(text: str, lines: Ranges) -> list[list[Range]]:
-    """Return runs of lines from the lowest indent, each with the deeper and closing lines below it."""
+    """Return the blocks: each begins at the lowest indent, and has the deeper and closing lines below it."""
     base = _find_base(text, lines)
     blocks: list[list[Range]] = []
     is_above = False

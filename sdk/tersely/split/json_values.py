@@ -1,8 +1,8 @@
 """JSON: values that fill whole lines, opened into elements and members.
 
 Arrays keep the elements that matter, objects the keys that lead to them. A value that is small enough is one
-part. A larger one is opened, and so is a long string, into its sentences. An element is cut off with the
-comma after it, and a mark is an element or a member, so the text that is kept still parses.
+part. A larger one is opened, and so is a long string, into its sentences. An element is dropped with
+the comma after it, and a mark is itself an element or a member, so the text that is kept still parses.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def find_json_end(lines: Lines, index: int) -> int | None:
 def _find_value_end(lines: Lines, start: int) -> int | None:
     """Return the offset after the value at `start`; None if it is not JSON.
 
-    The decoder counts the lines above an error, so it gets no more of the text than it needs.
+    At an error, the decoder takes time to count all lines above it, so it gets no more text than it needs.
     """
     size = _WINDOW
     while True:

@@ -196,11 +196,11 @@ class Format(NamedTuple):
 
 
 class WholeFormat(NamedTuple):
-    """A kind of structure that a text may be as a whole."""
+    """A format that a whole text may have."""
 
     kind: Kind
     find_start: Callable[[str], re.Match[str] | None]
-    """Finds a sign of it, fast. Without one, the module of the format is not entered."""
+    """Finds a sign of the format, fast. `holds` is called only if there is one."""
     holds: Callable[[str], bool]
 
 

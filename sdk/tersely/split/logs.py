@@ -1,7 +1,7 @@
 """Logs: entries, and which of them are alike.
 
-Entries stay single units. They form one series, in which the marks say how many of the missing entries are
-like the one above, judged by a line without its numbers and quoted texts.
+Entries stay single units. They form one series. A mark in it says how many of the missing entries are like
+the entry above. Two entries are alike if their first lines are the same without numbers and quoted texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STAMP = re.compile(
     re.VERBOSE,
 )
 _CLOCK = re.compile(r"[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?[\])>]?")
-"""What is left of the time: seconds, and the zone."""
+"""The rest of a time, which `_STAMP` does not match: seconds, and the zone."""
 _SEVERITY = re.compile(
     r"""[^\S\n]*[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[\])]?
     (?::|[^\S\n]+-|[^\S\n])[^\S\n]*\S""",
@@ -41,7 +41,7 @@ _LONGEST_SHAPE = 200
 def _find_entry_end(lines: Lines, index: int) -> int | None:
     """Return the index after an entry that starts with a time, and the indented lines below it.
 
-    None also for a single line that is too long.
+    None if the entry is a single line that is too long.
     """
     end = index + 1
     while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(index):
@@ -52,7 +52,7 @@ def _find_entry_end(lines: Lines, index: int) -> int | None:
 
 
 def _find_rated_end(lines: Lines, index: int) -> int | None:
-    """Return the index after an entry that starts with a severity, unless the line below is another text."""
+    """Return the index after an entry that starts with a severity; None if other text is right below it."""
     below = index + 1
     if below < len(lines) and not lines.is_blank(below) and not starts_entry(lines.texts[below]):
         return None

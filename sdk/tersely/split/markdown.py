@@ -60,9 +60,10 @@ def is_field(lines: Lines, index: int) -> bool:
 
 
 def _find_marked_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a heading with a mark in its own line, unless it is a comment or too long.
+    """Return the index after a heading that signs in its own line show; None for a comment, or a long line.
 
-    Stars mark headings only in org. Elsewhere they are those of lists. Equals signs do below a blank line.
+    Stars begin headings only in org, and list items elsewhere. Equals signs begin a heading only below a
+    blank line.
     """
     line = lines.texts[index]
     if line[0] == "=" and index and not lines.is_blank(index - 1):

@@ -41,8 +41,8 @@ class Node:
     """Whether its siblings need it, as the members of a record need its name. If it is a container, they need
     only the anchors in it."""
     wants: list[Node] = field(default_factory=list["Node"])
-    """Nodes elsewhere in the tree that it needs, as `else` needs `if`. Of such a node that is a container,
-    it needs only the head and the tail."""
+    """Nodes elsewhere in the tree that it needs, as `else` needs `if`. If one is a container, it needs only
+    the head and the tail of that container."""
     is_frame: bool = False
     """Whether it is never kept alone: the nodes that want it come with it."""
     is_markup: bool = False
@@ -80,7 +80,8 @@ def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 
 
 def split_comments(lines: Lines, offset: int, index: int, end: int, longest: int) -> tuple[list[Node], int]:
-    """Return the comments between two lines that stand alone, and the first line that belongs to `end`.
+    """Return the comments in the lines `index` to `end` that stand alone, and the first line of the one that
+    belongs to the line `end`. Without such a comment, that line is `end`.
 
     Blank lines separate comments. The last comment belongs to the line `end` below it, if no blank line is
     between them and it has at most `longest` code points.
@@ -112,7 +113,8 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
     needs: list[set[int]] = []
     places: list[tuple[Node, range]] = []
     names: dict[int, list[int]] = {}
-    """Positions that identify a node, by its id: of a leaf, or of the frame and anchors of a container."""
+    """Positions that identify a node, by its id: of a leaf, or of the frame and anchors of a container.
+    Empty for a container without anchors."""
     frames: dict[int, list[int]] = {}
     """Positions of the head and the tail of a container, or of a leaf, by the id of the node."""
 

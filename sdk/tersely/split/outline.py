@@ -29,7 +29,7 @@ _LONG_CLAUSE = 120
 _DEEPEST = 16
 """Largest depth of nested lines that is followed."""
 _MOST_HEADS = 64
-"""If a head needs more units than this, a block needs only the head. Otherwise chains would need all."""
+"""If a head needs more units than this, its blocks need only the head, so that chains do not grow long."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
 """A line that says nothing, such as `}`, or `} -> null` of Terraform, or `\\hline` of LaTeX."""
@@ -64,7 +64,7 @@ class _Reader:
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
         self._names: dict[int, int] = {}
-        """Maps the unit of each line such as `h1,` to that of the line that opens their body."""
+        """Maps the unit of each line such as `h1,` to that of the line that opens the body they share."""
         self._records = Records(places)
         self._cycles = find_cycles(places)
         self._depths = Depths()
@@ -144,7 +144,7 @@ class _Reader:
         return Head(units, place.indent, place.run, depth, place.run, is_line=is_line, begin=unit)
 
     def _close(self, place: Place, state: State) -> None:
-        """Forget the heads that end before this block."""
+        """Forget the heads that end before this block, and find the statement that it continues."""
         run, indent, line = place.run, place.indent, place.line
         for heads in (state.headings, state.clauses):
             while heads and (

@@ -34,9 +34,9 @@ _MOST_STYLES = 5
 _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
-"""What is left of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
+"""What is in front of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
 _EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")
-"""The number and the sign before a line that a compiler proposes, below a gutter that ends with `|`."""
+"""The number and the sign before a line that a compiler proposes, in a run that has a line with only `|`."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
 _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")

@@ -58,7 +58,7 @@ def _find_numbered_end(lines: Lines, index: int) -> int | None:
         if entry is None or entry[1] != sign or entry[0] <= last:
             break
         if following > end and lines.is_blank(end) and entry[0] - last not in (1, following - end + 1):
-            break  # a tool counts the blank lines or leaves them out
+            break  # a tool numbers blank lines too, or no blank line
         last, end = entry[0], following + 1
         numbered.append(following)
     is_marked = sign == "pipe" and any(_BAR.match(line) for line in lines.texts[max(0, index - 1) : end + 1])
@@ -89,7 +89,7 @@ def _is_numbered(lines: Sequence[str], sign: str) -> bool:
 def _find_gutter_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines with the gutter of the first one.
 
-    A gutter of spaces may leave a line blank. Tests may print lines without one between those of Maven.
+    A gutter of spaces may leave a line blank. Between Maven's lines, tests may print lines without a gutter.
     """
     pattern, last = _find_pattern(lines.texts[index]), index
     most = _MOST_PRINTED if pattern is _LEVEL else 1

@@ -287,7 +287,10 @@ def _is_status(lines: Lines, index: int) -> bool:
 
 
 def _find_line_kind(lines: Lines, index: int) -> Kind:
-    """Return "heading" for a title: a short line between blank lines, without the end of a sentence."""
+    """Return "heading" for a status, the first line of a section or a title, otherwise "line".
+
+    A title is a short line between blank lines, without the end of a sentence.
+    """
     line = lines.texts[index].strip()
     if _is_status(lines, index):
         return "heading"

@@ -35,9 +35,9 @@ _MOST_ATTEMPTS = 5
 _IMPORT = ast.Import | ast.ImportFrom
 _BLOCK = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
-"""Errors of the parser, beside SyntaxError. SystemError: another thread of the program parsed too."""
+"""Errors of the parser besides SyntaxError. SystemError comes if another thread parses at the same time."""
 _SHORT = 60
-"""Code points up to which neighbouring elements of a constant share a part, and a docstring its head."""
+"""Code points up to which neighbouring elements of a constant share a part, or a docstring joins its head."""
 _SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
 _NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
 
@@ -51,7 +51,7 @@ def is_python(text: str) -> bool:
 
 
 def _has_constants(module: ast.Module) -> bool:
-    """Return whether a module has constants over several lines or a text beside them, unlike settings."""
+    """Return whether a module has constants, and, unlike settings, one of several lines or a docstring."""
     texts = [s for s in module.body if isinstance(s, ast.Expr)]
     others = [s for s in module.body if not isinstance(s, ast.Expr)]
     has_annotations = any(isinstance(s, ast.AnnAssign) for s in others)
@@ -76,7 +76,7 @@ def _compile(text: str) -> ast.Module:
 
 
 def _find_module_end(lines: Lines, index: int) -> int | None:
-    """Return the index after the Python statements from a line on; None if there are only a few."""
+    """Return the index after the Python statements from a line on; None if they do not look like a module."""
     if lines.code_budget <= 0 or index < lines.none_before["code"]:
         return None
     start = index
@@ -103,7 +103,7 @@ def _find_module_end(lines: Lines, index: int) -> int | None:
 
 
 def _parse_start(body: str) -> tuple[ast.Module | None, int]:
-    """Return the module at the start of a text, which has whole lines, and its code points."""
+    """Return the module in the first lines of a text, and its number of code points."""
     end = len(body)
     for _ in range(_MOST_ATTEMPTS):
         try:
@@ -154,7 +154,7 @@ class _Python:
         return Node(start, end, nodes, Series("# "))
 
     def _make_nodes(self, body: Sequence[ast.stmt], above: int, depth: int) -> list[Node]:
-        """Return a node for each statement below the line `above`, from the line after the one before it.
+        """Return a node for each statement below the line `above`. Each begins below the statement before it.
 
         A long comment above a statement has nodes of its own, which need the statement.
         """

@@ -35,7 +35,7 @@ class Records:
         """The first words of runs: records of one kind begin alike."""
         self.leads = set[Place]()
         """The first line of each run. Also each line indented less than all lines above it in its run, and
-        less than the line below it."""
+        less than the line below it. Also the line below a preamble (see `_follows_preamble`)."""
         labelled, total = Counter[int](), Counter[int]()
         indents, lowest = dict[int, int](), dict[int, int]()
         for place in places:

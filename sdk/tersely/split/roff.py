@@ -43,7 +43,7 @@ ROFF = Format("roff", re.compile(r"['.](?:\\\"|TH\s|Dd\s|SH\s|Sh\s)"), _find_rof
 
 
 def open_roff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the tree of a page: its sections, in them their parts with paragraphs."""
+    """Return the tree of a page: its sections, with their paragraphs and subsections."""
     nodes = _read(text, list(find_lines(text, start, end)), sizes, "Hh")
     return Node(start, end, nodes, Series(_COMMENT)) if len(nodes) > 1 else None
 

@@ -37,7 +37,7 @@ _BEFORE_NUMBER = frozenset(
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
 _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _TITLES = frozenset({"Ms.", "Mses.", "Mx.", "Ft."})
-"""Abbreviations before a name that sentencex does not know."""
+"""Abbreviations before a name. sentencex does not know these abbreviations."""
 _ENUMERATOR = re.compile(r"\s*[(\[]?(?:(?:§+\s?)?\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})[.)\]]{1,2}\s*")
 _LONGEST_ENUMERATOR = 16
 _QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")

@@ -61,7 +61,7 @@ _FORMATS = (
 )
 """Formats that may start anywhere, even inside a list item. The first that matches wins."""
 _OUTSIDE_ITEMS = (*_FORMATS, COLUMNS, CSV)
-"""The same with those that a list item cannot contain."""
+"""These formats, and two that cannot start inside a list item."""
 
 
 def split_units(text: str) -> list[Unit]:

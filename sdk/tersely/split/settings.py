@@ -22,7 +22,7 @@ _START = re.compile(
     r"(?:\[{1,2}[^\[\]\n]+\]{1,2}[^\S\n]*(?:[#;][^\n]*)?$|(?!#\d+\s)[#;]|[\w-]+\ =\ [\"'\[{\dtf])",
     re.MULTILINE,
 )
-"""Matches no number of a frame of the stack, such as `#3 `."""
+"""Does not match the number of a stack frame, such as `#3 `."""
 _WHOLE = re.compile(r"\s*(?:[#;!][^\n]*\s+)*+(?:\[|(?:export )?[\w.\"'$@%*/\\-]+[^\S\n]*[=:])")
 """The start of a text that may be settings as a whole."""
 
@@ -45,7 +45,7 @@ _BARE = re.compile(r"[^\s\[\](){}<>;]+\s*$")
 _CODE = re.compile(r"(?:[;{(]|\w\(.*\))\s*$")
 _MOST_WORDS = 4
 _FEWEST = 3
-"""Keys of settings without a section."""
+"""Fewest keys of settings without a section."""
 _IDENTITY = re.compile(r"\s*[\"']?(?:name|id|title|key|path|url|host)[\"']?\s*=", re.IGNORECASE)
 """Keys that name the element of an array that they belong to."""
 _LONGEST_IDENTITY = 200
@@ -161,7 +161,7 @@ def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
     keys = [statement for statement in statements if not statement.is_header]
     headers = [statement.name for statement in statements if statement.is_header]
     if len({*headers}) < len(headers):
-        return False  # several files; the lines that name them are above their sections
+        return False  # a header twice: several files, which lines above the sections name
     if sum(key.is_code for key in keys) * 2 > len(keys):
         return False
     near = [
@@ -244,7 +244,7 @@ class _Builder:
         """Index of the line after the last statement."""
 
     def build(self, statements: Sequence[_Statement]) -> list[Node]:
-        """Return the nodes of the text; none if an element of an array goes on after another section."""
+        """Return the nodes of the text; none if a section is in an array that another section has ended."""
         for statement in statements:
             if not statement.is_header:
                 self._siblings().append(self._make_key(statement))

@@ -102,7 +102,7 @@ WHOLE_STANZAS = WholeFormat(
 
 
 def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
-    """Return the tree of stanzas. The other fields need the first one and those that name it."""
+    """Return the tree of stanzas. In each, all fields need the first, and the others that name the stanza."""
     stanzas: list[Node] = []
     above = start
     column, part = -1, 0

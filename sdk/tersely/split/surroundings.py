@@ -89,9 +89,10 @@ class Surroundings:
         return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
 
     def ends_quote(self, place: Place) -> bool:
-        """Return whether a block ends a quotation: a line with a sign before it, or a remark between answers.
+        """Return whether a block ends the quotation above it, because it has a prefix such as `>` itself.
 
-        An answer has a sign too, and so has an empty line between quoted ones.
+        If lines with `<` answer lines with `>`, these answers and empty quoted lines do not end it, but a
+        list item does.
         """
         if not self._has_answers:
             return place.block.prefix != ""
@@ -109,7 +110,11 @@ class Surroundings:
         return place in self._titles or (is_above and _STEP.match(place.line) is not None)
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
-        """Return whether a run ends the entries of a log that `step` is right above, or the last record."""
+        """Return whether the lines that `step` heads end before this place.
+
+        Entries of a log right below `step` end at a run of text. The last record ends at the first run
+        that is unlike those in the other records.
+        """
         if place is self._alien:
             return True
         if step is None or step.run not in self._captioned or place.run == step.run:
@@ -125,7 +130,10 @@ class Surroundings:
         return place.indent > label.indent  # a value may have several paragraphs
 
     def is_announced(self, place: Place, announcer: Head) -> bool:
-        """Return whether a line that ends with a colon announces a block."""
+        """Return whether `announcer` announces a block, and note in `announcer` how far it reaches.
+
+        `announcer` is a line that ends with a colon.
+        """
         run = place.run
         above = place.above or place
         if announcer.text_indent is not None:
@@ -181,7 +189,7 @@ def _find_titles(places: Sequence[Place]) -> Iterator[Place]:
 def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     """Return the lines that begin records of several runs: the first line of a text, and those like it.
 
-    They differ only in their first word, or only they have this first word. The runs below them begin alike.
+    They have the same first word, or they differ only in it. The runs below them begin alike.
     """
     if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
         return []  # headings divide a text anyway
@@ -229,7 +237,7 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 
 
 def _find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line that only follows a `|`, and the numbered line above it."""
+    """Yield each line with only a `|` in front, and the numbered line above it."""
     noted: Place | None = None
     for place in places:
         if noted is not None and place.run != noted.run:

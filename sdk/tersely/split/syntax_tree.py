@@ -109,7 +109,7 @@ def _parse_as(grammar: Grammar, data: bytes) -> SyntaxNode | None:
         return None
     from tree_sitter import Parser  # it is there if the language is
 
-    parser = Parser(language)  # an old one goes on with the text in which it was stopped
+    parser = Parser(language)  # a new one: a stopped parser would go on with its last text
     steps = count(1)
     most = _STEPS + len(data) // _BYTES_A_STEP
 

@@ -48,7 +48,7 @@ _SAMPLE = 8
 
 
 def _find_title_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a title in a box and the rule below it. It has fewer bars than its columns."""
+    """Return the index after a boxed title and its rule. It has over two bars, or fewer than the next row."""
     bars = [line.count("|") for line in lines.texts[index : index + 3 : 2]]
     is_title = _TITLE.match(lines.text, lines.starts[index]) and (bars[0] > 2 or bars[0] < bars[-1])
     return index + 2 if is_title else None
@@ -255,7 +255,7 @@ def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
 
 
 def _hang(text: str, row: Node, below: Node) -> None:
-    """Add a line with a gutter. It needs the row, and the lines with a gutter that are its heads."""
+    """Add a line with a gutter to the row, or to the last line below the row that has a shorter gutter."""
     indent = _find_gutter(text, below)
     for _ in range(DEEPEST):
         row.end = below.end

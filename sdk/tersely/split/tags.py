@@ -73,7 +73,7 @@ def _match(line: str) -> tuple[str, str]:
 
 
 def _choose(literal: Sequence[str], patterns: Sequence[str], region: Sequence[Place]) -> Tags:
-    """Return the literal tag of each line, or its pattern if that tag is unique, or a word with a digit."""
+    """Return the literal tag of each line; its pattern if that tag is unique, or begins with a value."""
     counts = Counter(text for text in literal if not _VALUE.match(text))
     return [
         None
@@ -86,7 +86,7 @@ def _choose(literal: Sequence[str], patterns: Sequence[str], region: Sequence[Pl
 
 
 def _read_letters(region: Sequence[Place]) -> Tags:
-    """Return the first letter of each line, of a format in which tags are letters right before the values."""
+    """Return the first letter of each line if the tags are letters right before values; otherwise nothing."""
     starts = [_match(place.line) for place in region]
     letters = Counter(word[0] for sign, word in starts if not sign and word)
     words = len({word for sign, word in starts if not sign})
@@ -114,7 +114,7 @@ def _read_words(region: Sequence[Place]) -> Tags:
 
 
 def _read_pairs(region: Sequence[Place]) -> Tags:
-    """Return the first two words of each line, or the tag of the first if there is no such line twice.
+    """Return the first two words of each line, or the tag of the first if no other line begins with both.
 
     Return nothing for messages of a compiler, which begin with a file and a line number.
     """
@@ -132,7 +132,7 @@ def _read_pairs(region: Sequence[Place]) -> Tags:
 
 
 def _read_signs(region: Sequence[Place]) -> Tags:
-    """Return only the signs of lines that begin with signs."""
+    """Return the signs of each line that begins with signs, and the first word of any other line."""
     starts = [_match(place.line) for place in region]
     return _choose(
         [sign or word for sign, word in starts], [sign + _shape(word) for sign, word in starts], region

@@ -41,7 +41,7 @@ class _Element:
     is_verbatim: bool
     """Whether all white space in it is to be preserved."""
     items: list[tuple[Sort, Node]] = field(default_factory=list[tuple[Sort, Node]])
-    """The markup in it: elements as "empty"."""
+    """The markup in it, with its sort. A closed element has the sort "empty", whatever is in it."""
     has_text: bool = False
     inner_end: int = 0
 

@@ -38,7 +38,7 @@ _SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
 """Keys of settings; others may be names of people or labels."""
 _FIELD = re.compile(r"[A-Z][\w -]{0,39}:(?:\s|$)")
 _SIGN = re.compile(r"^\s*(?:#|---\s*$)", re.MULTILINE)
-"""A line that makes a single key YAML."""
+"""A comment or a `---`. With one of these, a text with a single key is YAML."""
 _FEWEST_LINES, _FEWEST_KEYS = 4, 3
 _LOWEST = 60
 """Collections inside each other above which a text is not read."""
@@ -63,7 +63,7 @@ class _Reader(ScalarReader):
     keys: list[str] = field(default_factory=list[str])
     """The keys of the outermost mappings."""
     definitions: list[Node] = field(default_factory=list[Node])
-    """Entries of the outermost collection of a document with anchors in them."""
+    """Entries of the outermost collection of a document that have anchors of YAML (`&name`) in them."""
 
     def read(self, index: int) -> list[Node]:
         """Return the documents from a line on, as far as they are YAML, and the comments between them."""
@@ -106,7 +106,10 @@ class _Reader(ScalarReader):
         return self.lines.text[start : document.children[0].start - self.offset].strip() != ""
 
     def _add_head(self, document: Node) -> None:
-        """Make the first entry of a document the head if it has no other, so that a mark can count it."""
+        """Give a document without a head its first entry as the head, so that a mark can count the document.
+
+        If the first entry is large, or the only one, the document is not opened.
+        """
         if document.children and not self._has_head(document):
             first = document.children[0]
             is_small = len(document.children) > 1 and first.end - first.start <= self.part
@@ -293,7 +296,7 @@ def _is_within(lines: Lines, index: int) -> bool:
 
 
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
-    """Return the index after lines that are YAML with something nested; None otherwise."""
+    """Return the index after lines that are YAML with something nested, or with the keys of settings."""
     if index < lines.none_before["yaml"] or lines.json_budget <= 0 or _is_within(lines, index):
         return None
     first = end = lines.skip_comments(index, "#")

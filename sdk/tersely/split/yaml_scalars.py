@@ -29,7 +29,9 @@ class ScalarReader:
 
     lines: Lines
     anchors: int = 0
+    """Number of anchors (`&name`) read so far."""
     aliases: int = 0
+    """Number of references to anchors (`*name`) read so far."""
     keeps_blanks: bool = False
     """Whether blank lines at the end of a scalar belong to it."""
 
