@@ -148,7 +148,7 @@ def _is_prose(unit: Unit) -> bool:
     return (unit.kind == "sentence" and unit.series is None and unit.is_content) or unit.is_markup
 
 
-def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:
+def mark_before(units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:
     """Return the mark in front of the first kept unit of a document; "" for none.
 
     A mark is needed if the unit is a piece of a unit that was cut, and the pieces before it are missing.
@@ -166,7 +166,7 @@ def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *
     return _choose((_LONG + "\n", _SHORT + "\n", _SHORT), units[first].start - start)
 
 
-def mark_after(text: str, units: Sequence[Unit], document: range, last: int, *, everywhere: bool) -> str:
+def mark_after(units: Sequence[Unit], document: range, last: int, *, everywhere: bool) -> str:
     """Return the mark after the last kept unit of a document; see `mark_before`."""
     whole = last
     while whole + 1 < document.stop and _is_one(units[whole], units[whole + 1]):

@@ -163,7 +163,7 @@ def render_document(
         if marked:
             _mark_omissions(builder, text, units, before, marked, start)
         elif previous is None or before is None:
-            mark = mark_before(text, units, document, position, everywhere=marks_everywhere)
+            mark = mark_before(units, document, position, everywhere=marks_everywhere)
             builder.add_mark(mark, 0, start)
         elif mark := mark_between(text, units, previous, position, everywhere=marks_everywhere):
             builder.add_mark(mark, before, start)
@@ -176,7 +176,7 @@ def render_document(
         if done < len(omissions):
             _mark_omissions(builder, text, units, units[previous].end, omissions[done:], None)
         else:
-            mark = mark_after(text, units, document, previous, everywhere=marks_everywhere)
+            mark = mark_after(units, document, previous, everywhere=marks_everywhere)
             builder.add_mark(mark, units[previous].end, len(text))
     return builder.finish()
 
