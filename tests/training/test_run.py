@@ -131,8 +131,8 @@ sys.stdin.read()
             with pytest.raises(RuntimeError, match="another process trains in"):
                 write()
         other.kill()
-    assert run.record(step=1) == {"step": 1}  # a process that ended does not lock
-    assert Run(tmp_path).record(step=2) == {"step": 2}  # nor does this one lock itself out
+    assert run.record(step=1) == {"step": 1}  # the lock ended with the process
+    assert Run(tmp_path).record(step=2) == {"step": 2}  # one process may have two runs
 
 
 def test_final_weights_name_all_runs_that_made_them(tmp_path: Path) -> None:
