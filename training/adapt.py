@@ -25,7 +25,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -74,11 +73,10 @@ def read_questions(path: Path) -> tuple[list[Group], int]:
     problems: list[str] = []
     groups: list[Group] = []
     unlabelled = 0
-    evidence = _read_evidence(path)
     with path.open("rb") as file:
         for request in read_requests(file):
             try:
-                group = make_group(request, evidence.get(request.line))
+                group = make_group(request)
             except (TerselyError, ValueError) as error:
                 problems.append(str(error))
                 continue
@@ -96,7 +94,7 @@ def read_questions(path: Path) -> tuple[list[Group], int]:
     return groups, unlabelled
 
 
-def make_group(request: Request, evidence: object) -> Group:
+def make_group(request: Request) -> Group:
     """Return a question with labelled documents. Without evidence, the answers are looked for.
 
     Raises the request's error, or ValueError for labels that cannot be used.
@@ -105,7 +103,7 @@ def make_group(request: Request, evidence: object) -> Group:
         raise request.error
     where = f"line {request.line}"
     answers = read_answers(request.answers or [], where)
-    texts = _check_evidence(evidence, where)
+    texts = _check_evidence(request.evidence, where)
     if not request.query or not request.query.strip():
         raise ValueError(f'{where}: "query" is missing or empty.')
     if not answers and not texts:
@@ -232,20 +230,6 @@ def render_table(
         interval = f"{d[0]:+.1f} ({d[1]:+.1f} to {d[2]:+.1f})"
         lines.append(f"at {rate:<4} of the text       {shares[0]:6.1f}  {shares[1]:6.1f}   {interval}")
     return "\n".join(lines)
-
-
-def _read_evidence(path: Path) -> dict[int, object]:
-    """Return the "evidence" of each line that is JSON; `read_requests` reports the other lines."""
-    found: dict[int, object] = {}
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                record: Any = json.loads(line.decode("utf-8-sig"))
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(record, dict):
-                found[number] = record.get("evidence")
-    return found
 
 
 def _check_evidence(value: object, where: str) -> list[str]:

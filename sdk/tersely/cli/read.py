@@ -39,6 +39,8 @@ class Request:
     documents: tuple[Document, ...] = ()
     answers: Any = None
     """The right answers, unchecked. Only a calibration uses them."""
+    evidence: Any = None
+    """The texts that the answer needs, unchecked. Only `training.adapt` uses them."""
     error: InvalidInputError | None = None
     """The reason why the line cannot be used; None if it can."""
 
@@ -154,7 +156,7 @@ def _make_request(value: object, number: int, where: str) -> Request:
         raise InvalidInputError(f'{where}: expected {{"query": string, "documents": [...]}}.')
     items = enumerate(cast("list[object]", documents), 1)
     parsed = tuple(_make_document(item, f"{where}, document {index}") for index, item in items)
-    return Request(number, record.get("id"), query, parsed, record.get("answers"))
+    return Request(number, record.get("id"), query, parsed, record.get("answers"), record.get("evidence"))
 
 
 def _list_folder(name: str) -> list[str]:
