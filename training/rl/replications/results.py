@@ -101,10 +101,11 @@ def _render_values(values: Sequence[float | None]) -> str:
 
 
 def _render_origin(claim: Claim, results: Results) -> str:
+    # Of a run that was stopped, the seconds are those after it went on.
     minutes = sum(row.seconds for row in results.rows) / 60
     return (
-        f"`python -m training.rl.replicate {claim.name}`: {len(results.rows)} runs, {minutes:.0f} minutes of"
-        f" one core together. {results.machine}"
+        f"`python -m training.rl.replicate {claim.name}`: {len(results.rows)} runs, together at least"
+        f" {minutes:.0f} minutes of one core. {results.machine}"
     )
 
 
