@@ -197,6 +197,14 @@ def test_small_model_learns_turns(runs: list[list[Lesson]], tmp_path: Path) -> N
     assert (tmp_path / "final/adapter_model.safetensors").exists()
 
 
+def check_card(facts: dict[str, Any], *parts: str) -> str:
+    """Assert that the card of an agent has these parts, and return it in one line."""
+    card = " ".join(render_card("my-agent", facts).split())
+    for part in parts:
+        assert part in card
+    return card
+
+
 def test_card_counts_turns_and_questions() -> None:
     facts = {
         "base_model": "owner/base",
@@ -211,8 +219,8 @@ def test_card_counts_turns_and_questions() -> None:
         "adapter": {"rank": 16, "alpha": 32, "layers": 8},
         "practice": None,
     }
-    card = " ".join(render_card("my-agent", facts).split())
-    for part in (
+    check_card(
+        facts,
         "the cold start alone",
         "40 turns of 15 questions: 10 from hotpotqa, 30 from traj_fireact",
         "20 of level 1, 5 of level 3",
@@ -221,8 +229,7 @@ def test_card_counts_turns_and_questions() -> None:
         "an expert that knows it",
         "99.0 %",
         "| MIT |",
-    ):
-        assert part in card
+    )
     facts["practice"] = {
         "algorithm": "hrr",
         "sets": ["hotpotqa"],
@@ -236,14 +243,13 @@ def test_card_counts_turns_and_questions() -> None:
         "correct": [1 / 3, 2 / 3],
         "command": "python -m training.rl.agent",
     }
-    card = " ".join(render_card("my-agent", facts).split())
-    for part in (
+    card = check_card(
+        facts,
         "then from its own (HRR",
         "3 updates by HRR from 1,200 rollouts on 150 training questions of hotpotqa, in 7 minutes on a CPU",
         "0.333 before, 0.667 after",
         "`python -m training.rl.agent`",
-    ):
-        assert part in card
+    )
     assert "cold start alone" not in card
 
 

@@ -175,7 +175,10 @@ def main() -> None:
         return
     earlier = args.adapter / "runs.json"
     run.origins = read_runs(args.adapter) if earlier.exists() else []
-    command = f"python -m training.rl.agent --config {args.config} --data DATA --adapter RUN/final --out RUN2"
+    base = " --base BASE" if args.base else ""
+    limit = "" if args.max_minutes is None else f" --max-minutes {args.max_minutes:g}"
+    paths = f"--adapter RUN/final{base} --out RUN2{limit}"
+    command = f"python -m training.rl.agent --config {args.config} --data DATA {paths}"
     run.finish({**describe_run(settings, first, later[-1], len(examples)), "command": command})
     print(compare(first, later[-1]))
 

@@ -7,7 +7,6 @@ FOLDER/final/          the adapter
 
 from __future__ import annotations
 
-import os
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from peft import PeftModel
 from transformers import TrainerCallback
 from trl import GRPOConfig
 
+from tersely.runtime.workers import usable_cores
 from training.rl.algorithms import grpo, hrr, supo
 from training.rl.engines.trl_trainer import TrajectoryTrainer
 from training.rl.episode import Task
@@ -194,7 +194,7 @@ class _Job:
             random=torch.Generator(model.device).manual_seed(1000 * self._seed + version),
         )
         made = run_episodes(
-            policy, [tasks[key] for key in keys], policy_version=version, threads=os.cpu_count() or 1
+            policy, [tasks[key] for key in keys], policy_version=version, threads=usable_cores()
         )
         self._rolled_out = time.perf_counter()
         return made

@@ -92,7 +92,6 @@ class _Slots(Cache):
             count, _, length, _ = layer.keys.shape
             own.keys[:count, :, :length] = layer.keys
             own.values[:count, :, :length] = layer.values
-            self.column.fill_(length)
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any
@@ -122,6 +121,7 @@ class _Decoder:
     def start(self, cache: Any, mask: Tensor) -> None:
         """Begin replies to prompts whose states are in `cache`, with their mask (prompts, length)."""
         self._cache.fill(cache)
+        self._cache.column.fill_(mask.shape[1])
         self._mask.zero_()
         self._mask[: len(mask), 0, 0, : mask.shape[1]] = mask.bool()
         self._mask[len(mask) :, ..., 0] = True  # a row without any column would give NaN
