@@ -188,8 +188,8 @@ def render_messages(messages: Sequence[Message]) -> str:
 SHORTENED = "[shortened]\n"
 """Start of a shortened tool result."""
 LEFT_OUT = "[left out]"
-"""Text of a tool result that was dropped whole, because servers refuse an empty result. A result with no more
-tokens than the longer of this and `SHORTENED` stays unchanged."""
+"""Text in place of a tool result that was dropped whole. It is not empty, because servers refuse an empty
+result. A result with no more tokens than the longer of this and `SHORTENED` stays unchanged."""
 LEAST_TIME_S = 0.001
 """Time limit of a further attempt if no time is left."""
 
@@ -222,9 +222,9 @@ class CompressedMessages:
     messages: list[Json]
     """The messages: one for each input message, in the same order."""
     results: tuple[int, ...]
-    """Positions of the compressed tool results, the newest first. Document i of the receipt is message
-    results[i]."""
+    """Positions of the compressed tool results, the newest first."""
     receipt: Compression
+    """The compression of the texts of these tool results. Its document i is message results[i]."""
     tokens_before: int
     """Number of tokens of all messages, with those that roles and calls add."""
     tokens_after: int
@@ -248,8 +248,8 @@ def compress_messages(
             the parts that cover as much of the results as possible are kept; then `budget` or `rate` is
             needed.
         budget: the largest number of tokens of all messages, with those that roles and calls add.
-        rate: the same as a share of the tokens before. With neither `budget` nor `rate`, the results keep the
-            parts that score above the model's own threshold.
+        rate: the same limit, as a share of `tokens_before`, in (0, 1]. With neither `budget` nor `rate`, the
+            results keep the parts that score above the model's own threshold.
         timeout: seconds until the result is due, as in `Compressor.compress`.
 
     Raises:
@@ -259,6 +259,11 @@ def compress_messages(
     before = _check_messages(messages)
     query = _find_last_question(before) if query is None else check_query(query)
     options = CompressionOptions(budget=budget, rate=rate, timeout=timeout)
+    if query is None and not options.is_limited:
+        raise InvalidInputError(
+            "There is no query and no message of the user, so nothing says how much is enough. Pass query, "
+            "budget or rate."
+        )
     started = time.monotonic()
     count = compressor.count_tokens
     least = max(map(count, (LEFT_OUT, SHORTENED)))
