@@ -78,7 +78,8 @@ class PreparedDocument(Document):
         """
         made = self.preparation
         units = [
-            (u.start, u.end, u.kind, u.atomic, u.link and (u.link.is_frame, u.link.needs)) for u in made.units
+            (u.start, u.end, u.kind, u.divisible, u.link and (u.link.is_frame, u.link.needs))
+            for u in made.units
         ]
         values = [made.name, made.digest.hex(), units, made.title_ids, made.ids]
         line = json.dumps(values, separators=(",", ":")).encode()

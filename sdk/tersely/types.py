@@ -50,8 +50,9 @@ class CompressedDocument:
     id: str | None
     metadata: Mapping[str, Any]
     relevance: float
-    """Score of the whole document, from the caller's reranker or model if there is one; otherwise about the
-    score of the document's best unit. 0.0 if nothing was scored."""
+    """Score of the whole document: from the caller's reranker if it was used (for `max_docs` or
+    `order="rerank"`), otherwise from the caller's own model if there is one, otherwise about the score of the
+    document's best unit. 0.0 if nothing was scored."""
     spans: tuple[Span, ...]
 
 
@@ -158,9 +159,9 @@ class Compression:
     """Distance of the request from the requests of the calibration. Above 1.0, `calibrated` is false. None if
     it was not measured."""
     calibrated: bool | None = None
-    """True if `answerable` and the promises of `recall` and `abstain` hold. It is false for a request that is
-    unlike those of the calibration. With `abstain` it is also false if the documents are like documentation
-    of software packages; `recall` still holds there. None if nothing was judged, as without a
+    """True if the request is like those of the calibration, so that `answerable` can be trusted and the
+    promises of `recall` and `abstain` hold. With `abstain` it is also false if the documents are like
+    documentation of software packages; `recall` still holds there. None if nothing was judged, as without a
     query or after a failure."""
     best_fits: bool | None = None
     """True if the limit has room for the unit with the highest score, its heads (units that a reader needs to

@@ -63,7 +63,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Dependencies of a part of structure on other units of its document."""
+    """What a unit depends on in its document, and its place in a series."""
 
     series: Series | None
     """The series that it belongs to. The head and the tail of a block belong to the series that the whole
@@ -95,21 +95,22 @@ class Unit:
     start: int
     end: int
     kind: Kind
-    atomic: bool
-    """False for a sentence or a heading; true for any other unit, and for a piece. A unit for which it is
-    true may be opened or cut if it is too large. A heading is never divided, and a sentence only if it is
-    longer than `split.cutting.LONGEST_SENTENCE`."""
+    divisible: bool
+    """True if it may be opened or cut if it is too large: true for a piece and for all units but sentences
+    and headings. A heading is never divided, and a sentence only if it is longer than
+    `split.cutting.LONGEST_SENTENCE`."""
     doc: int = 0
     """Index of its document."""
     parent: int = 0
     """Index of the whole unit that it comes from, among the units that its document has before blocks are
     opened and units are cut. All parts of a whole unit share this index."""
-    is_piece: bool = False
-    """True if it is one of several parts of a block or of a cut unit."""
+    is_part: bool = False
+    """True if it is one of several parts of a unit that was opened or cut."""
     cost: int = 0
     """Its size, counted alone: in tokens if the request has a limit, otherwise in code points."""
     link: Link | None = None
-    """Its dependencies on other units, if it is part of a structure."""
+    """Its dependencies; None for a unit that needs no others and is neither in a series, nor a frame, nor
+    markup."""
 
     @property
     def series(self) -> Series | None:
@@ -155,10 +156,10 @@ class Unit:
             self.start,
             self.end,
             self.kind,
-            self.atomic,
+            self.divisible,
             self.doc,
             self.parent,
-            self.is_piece,
+            self.is_part,
             cost,
             self.link,
         )

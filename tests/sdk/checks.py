@@ -136,7 +136,7 @@ def check_wholeness(result: Compression, docs: Sequence[Document]) -> None:
             assert (span.start, span.end) in units[span.doc], f"{span} is not a unit"
             continue
         owner = next(u for u in units[span.doc].values() if u.start <= span.start and span.end <= u.end)
-        assert owner.atomic or owner.end - owner.start > LONGEST_SENTENCE, "a sentence was cut"
+        assert owner.divisible or owner.end - owner.start > LONGEST_SENTENCE, "a sentence was cut"
 
 
 def check_documents(result: Compression, docs: Sequence[Document], max_docs: int | None) -> None:

@@ -45,8 +45,8 @@ def make_split(
         for text, parent in zip(texts, own, strict=True):
             at, end = len(units), start + len(text)
             kind = "code" if at in code else "heading" if at in headings else "sentence"
-            is_piece = siblings[parent] > 1
-            units.append(Unit(start, end, kind, at in code, doc, parent, is_piece, count_words(text)))
+            is_part = siblings[parent] > 1
+            units.append(Unit(start, end, kind, at in code, doc, parent, is_part, count_words(text)))
             start = end + 1
         offsets.append(len(units))
     tokens = sum(unit.cost for unit in units)

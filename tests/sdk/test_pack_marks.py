@@ -48,7 +48,7 @@ def test_a_mark_names_what_was_left_out_there() -> None:
 
 def units(*ranges: tuple[int, int, int], kind: str = "json") -> list[Unit]:
     return [
-        Unit(start, end, kind, atomic=True, parent=parent, is_piece=True) for start, end, parent in ranges
+        Unit(start, end, kind, divisible=True, parent=parent, is_part=True) for start, end, parent in ranges
     ]
 
 
@@ -74,7 +74,7 @@ def test_a_line_of_broken_json_is_not_joined_with_prose() -> None:
     kinds = ("sentence", "code", "code", "code")
     starts = [text.index(line) for line in lines]
     pieces = [
-        Unit(start, start + len(line), kind, atomic=kind == "code", parent=parent)
+        Unit(start, start + len(line), kind, divisible=kind == "code", parent=parent)
         for parent, (start, line, kind) in enumerate(zip(starts, lines, kinds, strict=True))
     ]
     assert render_document(text, pieces, range(len(pieces)), [0, 2]).text == f"{lines[0]}\n[…]\n{lines[2]}"

@@ -59,7 +59,7 @@ def test_pieces_are_scored_one_by_one(options: dict[str, Any]) -> None:
     scorer = RecordingScorer()
     units, _ = score_docs(scorer, docs=[Document(TABLE)], **options)
     assert len(units.units) > 1
-    assert all(unit.is_piece for unit in units.units)
+    assert all(unit.is_part for unit in units.units)
     assert scorer.calls == [[len(units.units)]]
 
 

@@ -17,7 +17,7 @@ TABLE = "| year | place | note |\n|---|---|---|\n" + "".join(
 
 def test_rows_stay_whole_where_they_fit() -> None:
     unit = split_units(TABLE)[0]
-    assert unit.atomic
+    assert unit.divisible
     pieces = cut(TABLE, unit, cost=900, room=100)
     rows = set(TABLE.splitlines())
     assert len(pieces) > 5

@@ -47,7 +47,7 @@ def test_every_document_is_split_into_units() -> None:
     ]
     assert own.offsets == [0, 2, 2, 5]
     assert [(unit.doc, unit.parent) for unit in own.units] == [(0, 0), (0, 1), (2, 0), (2, 1), (2, 2)]
-    assert not any(unit.is_piece for unit in own.units)
+    assert not any(unit.is_part for unit in own.units)
 
 
 def test_without_a_limit_costs_are_code_points() -> None:
@@ -88,7 +88,7 @@ def test_some_requests_need_no_scores(options: dict[str, Any], status: str | Non
     own = split_docs(**options)
     assert (own.bypass.status if own.bypass else None) == status
     if own.bypass:
-        assert not any(unit.is_piece for unit in own.units)
+        assert not any(unit.is_part for unit in own.units)
 
 
 def test_documents_without_text_are_bypassed() -> None:
@@ -102,7 +102,7 @@ def test_a_unit_above_the_limit_becomes_pieces() -> None:
     pieces = code_of(own)
     assert len(pieces) > 1
     assert {unit.parent for unit in pieces} == {1}
-    assert [unit.is_piece for unit in units_of(own, 2)] == [False, *[True] * len(pieces), False]
+    assert [unit.is_part for unit in units_of(own, 2)] == [False, *[True] * len(pieces), False]
     assert all(unit.cost <= 30 for unit in pieces)
     assert " ".join(map(own.text, pieces)).split() == CODE.split()
 
@@ -141,7 +141,7 @@ def test_a_unit_above_its_level_becomes_pieces() -> None:
     own = split_docs(long, level=1)
     assert len(own.units) > 1
     assert {unit.parent for unit in own.units} == {0}
-    assert all(unit.is_piece and unit.cost == unit.end - unit.start <= 500 for unit in own.units)
+    assert all(unit.is_part and unit.cost == unit.end - unit.start <= 500 for unit in own.units)
 
 
 def test_needs_point_at_positions_of_the_same_document() -> None:

@@ -70,7 +70,7 @@ ENGLISH = {
 def test_english_sentences_are_split(sentences: list[str], gap: str) -> None:
     text = gap.join(sentences)
     assert unit_texts(text) == sentences
-    assert {(unit.kind, unit.atomic) for unit in split_units(text)} == {("sentence", False)}
+    assert {(unit.kind, unit.divisible) for unit in split_units(text)} == {("sentence", False)}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_every_visible_code_point_is_in_exactly_one_unit(text: str) -> None:
         position = unit.end
     assert position <= len(text)
     assert covered == sum(not character.isspace() for character in text)
-    assert all(unit.atomic == (unit.kind not in ("sentence", "heading")) for unit in units)
+    assert all(unit.divisible == (unit.kind not in ("sentence", "heading")) for unit in units)
 
 
 @settings(max_examples=60)

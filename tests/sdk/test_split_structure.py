@@ -64,7 +64,7 @@ def test_structure_is_one_unit_between_sentences(kind: str, block: str, line_bre
     gap = 2 * line_break
     text = gap.join([" ".join(BEFORE), block, " ".join(AFTER)])
     assert list_units(text) == [*as_sentences(BEFORE), (kind, block.strip()), *as_sentences(AFTER)]
-    assert [unit.atomic for unit in split_units(text)] == [False, False, True, False, False]
+    assert [unit.divisible for unit in split_units(text)] == [False, False, True, False, False]
     assert list_units(block) == [(kind, block.strip())]
 
 
@@ -105,7 +105,7 @@ HEADINGS = {
 def test_a_heading_is_a_unit(heading: str) -> None:
     text = f"{' '.join(BEFORE)}\n\n{heading}\n\n{' '.join(AFTER)}"
     assert list_units(text) == [*as_sentences(BEFORE), ("heading", heading), *as_sentences(AFTER)]
-    assert not any(unit.atomic for unit in split_units(text))
+    assert not any(unit.divisible for unit in split_units(text))
 
 
 MIXED = {

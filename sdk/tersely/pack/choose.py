@@ -179,7 +179,7 @@ def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
     A record repeats another one of its series if it has the same text and the same heads. Statements of code
     and lines of a diff may be repeated.
     """
-    if not unit.atomic:
+    if not unit.divisible:
         return comparable_words(text)
     if unit.series is None or unit.kind not in _RECORDS:
         return None
@@ -209,8 +209,8 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
 
 def _find_sentence_before(split: Split, position: int) -> int | None:
-    """Return the sentence before the one at `position` if that opens with a reference such as "It", else
-    None."""
+    """If the sentence at `position` opens with a reference such as "It", return the sentence before it in its
+    paragraph. Otherwise, or if it is the first there, return None."""
     unit = split.units[position]
     text = split.documents[unit.doc].text
     if unit.kind not in ("sentence", "html") or not _REFERENCE.match(text, unit.start):

@@ -14,7 +14,7 @@ from tersely.types import Citations, CompressedDocument, Compression, Span, Stat
 from tersely.units import Unit
 
 WholeUnit = tuple[int, int]
-"""A unit that was cut, named by its document and the `parent` of its pieces."""
+"""A unit that was opened or cut, named by its document and the `parent` of its parts."""
 
 
 def write_receipt(
@@ -25,8 +25,8 @@ def write_receipt(
     `model` is the model's name with its checksum.
     """
     scores, failure, refusal = scored.scores, scored.failure, scored.refusal
-    cut_and_kept = {
-        (unit.doc, unit.parent) for unit in (split.units[at] for at in selection.kept) if unit.is_piece
+    divided_and_kept = {
+        (unit.doc, unit.parent) for unit in (split.units[at] for at in selection.kept) if unit.is_part
     }
     unit_scores: list[float] = scores.scores.tolist()
     kept: dict[int, list[Span]] = {}
@@ -34,10 +34,10 @@ def write_receipt(
     recall_met = failure is None and refusal is None
     for at, unit in enumerate(split.units):
         if at in selection.kept:
-            reason = "truncated" if (unit.doc, unit.parent) in cut_and_kept else scored.kept_by
+            reason = "truncated" if (unit.doc, unit.parent) in divided_and_kept else scored.kept_by
             kept.setdefault(unit.doc, []).append(_span(unit, unit_scores[at], reason))
         else:
-            reason = _reason_dropped(at, unit, scored, selection, cut_and_kept)
+            reason = _reason_dropped(at, unit, scored, selection, divided_and_kept)
             dropped.append(_span(unit, unit_scores[at], reason))
             recall_met = recall_met and not _breaks_promise(at, unit, scored, reason)
     if split.unread:
@@ -124,10 +124,11 @@ def _compressed(split: Split, doc: int, body: str, relevance: float, spans: list
 
 
 def _reason_dropped(
-    at: int, unit: Unit, scored: Scored, selection: Selection, cut_and_kept: Set[WholeUnit]
+    at: int, unit: Unit, scored: Scored, selection: Selection, divided_and_kept: Set[WholeUnit]
 ) -> str:
-    """Return the first reason that applies, from the document of a unit to the unit itself."""
-    truncated = (unit.doc, unit.parent) in cut_and_kept
+    """Return the first reason that applies. Reasons for the whole request come first, then those for the
+    document, then those for the unit."""
+    truncated = (unit.doc, unit.parent) in divided_and_kept
     if scored.refusal is not None:
         return "abstained"
     if unit.doc not in selection.sequence:
@@ -165,5 +166,5 @@ def _breaks_promise(at: int, unit: Unit, scored: Scored, reason: str) -> bool:
     if reason in ("duplicate", "markup"):
         return False
     scores = scored.scores
-    has_true_score = scores.read[at] and not scores.held_back[at] and not unit.is_piece
+    has_true_score = scores.read[at] and not scores.held_back[at] and not unit.is_part
     return not (has_true_score and _is_below_threshold(at, scored))

@@ -183,7 +183,7 @@ def render_document(
 
 def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> RenderedDocument:
     """Render plain ranges of `text`, without marks."""
-    units = [Unit(*span, "sentence", atomic=True, parent=number) for number, span in enumerate(ranges)]
+    units = [Unit(*span, "sentence", divisible=True, parent=number) for number, span in enumerate(ranges)]
     return render_document(text, units, range(len(units)), kept)
 
 

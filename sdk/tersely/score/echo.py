@@ -79,7 +79,7 @@ def find_held_back_by_words(
 def _find(is_echo: NDArray[np.bool_], logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
     held = np.zeros(len(logits), dtype=np.bool_)
     document = np.repeat(np.arange(len(documents)), [len(own.units) for own in documents])
-    is_prose = np.array([not unit.atomic for own in documents for unit in own.units])
+    is_prose = np.array([not unit.divisible for own in documents for unit in own.units])
     echoes = np.bincount(document[is_prose & is_echo], minlength=len(documents))
     for number in np.flatnonzero(echoes >= FEWEST_ECHOES):
         own = np.flatnonzero(document == number)
@@ -124,7 +124,7 @@ def _list_blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
     block: list[int] = []
     last: Unit | None = None
     for at, unit in enumerate(units):
-        if not (unit.atomic and unit.is_content) or (unit.series is not None and unit.series.flows):
+        if not (unit.divisible and unit.is_content) or (unit.series is not None and unit.series.flows):
             continue
         if last is not None and not _belongs(unit, last):
             yield block

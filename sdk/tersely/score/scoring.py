@@ -1,7 +1,8 @@
 """The second step of a compression: every unit gets a score, and every document a relevance.
 
 Three scorers give the same kind of scores: the model for a question, coverage without one, and BM25 if the
-model fails. The relevance comes from the caller's reranker if there is one.
+model fails. With `max_docs` or `order="rerank"`, the relevance comes from the caller's reranker if there is
+one.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def score(
 ) -> Scored | Bypass:
     """Score all units: by the model, by matches if the model fails, or by coverage without a query.
 
-    If the model fails or the request's time is up, return a `Bypass` instead, unless there is a `budget` or a
-    `rate`.
+    With a query but neither a `budget` nor a `rate`, return a `Bypass` instead if the model fails or the
+    request's time is up.
     """
     time = current_time_limit()
     if query is None:
@@ -197,7 +198,7 @@ def _run_model(
         raise ValueError("the model gave scores that are not numbers")
     if structure is not None:
         scores = structure.merge(scores, to_read)
-    if any(unit.atomic for unit in split.units):
+    if any(unit.divisible for unit in split.units):
         scores = _hold_back_parts(query, split, scores)
     return scores if relevance is None else replace(scores, relevance=relevance)
 

@@ -84,7 +84,7 @@ def arrange(
             parts: Sequence[Unit] = ()
             if unit.kind == "numbered" and depth < _DEEPEST:
                 parts = _open_numbered(text, unit, is_large, sizes, len(arranged), depth)
-            elif unit.kind == "row" or (unit.atomic and is_large(unit)):
+            elif unit.kind == "row" or (unit.divisible and is_large(unit)):
                 parts = _open(text, unit, series, len(arranged), sizes, depth)
             if unit.kind in _TABLES and (row := next((p for p in parts if p.is_content), None)):
                 place = [*row.needs, place[0] + parts.index(row)]
@@ -92,7 +92,7 @@ def arrange(
             for part in parts or (unit,):
                 link = part.link if parts else _make_link(text, unit, series, kind)
                 arranged.append(
-                    Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, link)
+                    Unit(part.start, part.end, part.kind, part.divisible, doc, parent, False, 0, link)
                 )
     return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
 

@@ -48,14 +48,14 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
         return [(unit.start, unit.end)]
     is_endless = unit.kind == "sentence" and size > LONGEST_SENTENCE
     seams = _find_seams(text, unit)
-    if is_endless or (is_alone and unit.atomic and len(seams) == 1):
+    if is_endless or (is_alone and unit.divisible and len(seams) == 1):
         seams = [part for seam in seams for part in _cut_words(text, *seam, target)]
     return list(_join(text, seams, target))
 
 
 def _find_seams(text: str, unit: Unit) -> list[Range]:
     """Return the ranges that a unit may be cut into: lines, or the sentences of a list item."""
-    if not unit.atomic:
+    if not unit.divisible:
         return [(unit.start, unit.end)]
     item = text[unit.start : unit.end]
     if unit.kind == "list_item" and is_prose(" ".join(item.split())):

@@ -99,7 +99,7 @@ class Split:
 def split(documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]) -> Split:
     """Split documents into units that know their cost and what they depend on.
 
-    A block that is too large to be kept whole is opened: divided into its records. A unit is cut into pieces
+    A block that is too large to be kept whole is opened: divided into its parts. A unit is cut into pieces
     if it exceeds the level of detail, or if it and its document's title exceed the limit.
 
     Args:
@@ -123,7 +123,7 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
         parts = _divide(documents, whole, titles, options, count, tokens_before, limit)
     else:
         parts = (
-            [Unit(u.start, u.end, u.kind, u.atomic, doc, n) for n, u in enumerate(units)]
+            [Unit(u.start, u.end, u.kind, u.divisible, doc, n) for n, u in enumerate(units)]
             for doc, units in enumerate(whole)
         )
     unread = [unit for rest in rests for unit in rest]
@@ -245,7 +245,7 @@ def _divide(
             units += parts
         if len(units) > len(own):
             siblings = Counter(unit.parent for unit in units)
-            units = [replace(u, is_piece=True) if siblings[u.parent] > 1 else u for u in units]
+            units = [replace(u, is_part=True) if siblings[u.parent] > 1 else u for u in units]
         base += len(units)
         yield [unit.move_needs(moved) for unit in units]
 
@@ -258,6 +258,6 @@ def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int], 
     if len(pieces) < 2:
         return [unit.at_cost(cost)]
     return [
-        replace(unit, start=start, end=end, atomic=True, cost=measure(text[start:end]))
+        replace(unit, start=start, end=end, divisible=True, cost=measure(text[start:end]))
         for start, end in pieces
     ]

@@ -60,11 +60,11 @@ class _Reader:
         self._places, self._lines = places, lines
         self._needs: dict[int, set[int]] = {}
         self._frames: set[int] = set()
-        self._rules: set[int] = set()
+        self._empty: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
         self._names: dict[int, int] = {}
-        """Maps the unit of each line such as `h1,` to that of the line that opens the body they share."""
+        """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
         self._records = Records(places)
         self._cycles = find_cycles(places)
         self._depths = Depths()
@@ -100,7 +100,7 @@ class _Reader:
             if is_step:
                 state.step = self._head(place.units[0], place)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
-                self._rules.add(place.units[0])
+                self._empty.add(place.units[0])
             if divides:
                 state.separator = self._head(place.units[0], place)
                 continue
@@ -110,7 +110,7 @@ class _Reader:
         self._tie_heads()
         tie_comments(self._places, self._needs)
         links: dict[int, Link] = {}
-        frames = self._rules | (self._frames & with_body)
+        frames = self._empty | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
             needs = tuple(sorted(self._needs.get(unit, set[int]()) - {unit}))
             if needs or unit in frames:
@@ -158,7 +158,7 @@ class _Reader:
         state.condition = None
         while state.parents:
             ended = state.parents[-1]
-            # An inner record ends with its run. The indent of its head is 1 less than that of its line.
+            # An inner record ends with its run. `_add_parent` gives its `Head` 1 less than its line's indent.
             is_past = run != ended.run and ended.indent == indent - 1
             if ended.indent < indent and not (ended.is_option and (is_option or is_past)):
                 break
@@ -181,7 +181,7 @@ class _Reader:
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
-        if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._rules:
+        if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._empty:
             state.condition = self._head(subject.units[-1], subject)
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
@@ -213,7 +213,7 @@ class _Reader:
 
     def _enclose(self, head: Head, closer: int) -> None:
         """Make all units from a head on need the line that closes its block."""
-        self._rules.add(closer)
+        self._empty.add(closer)
         for unit in range(head.begin, closer):
             self._needs[unit] = {*self._needs.get(unit, ()), closer, *head.anchor}
 

@@ -149,7 +149,7 @@ class Prefixed:
     def estimate_source(self, unit: Unit) -> Unit:
         """Return a unit of the text that is as long as a unit of the body, and begins at the same line."""
         start = self._lines[self._find_lines(unit)[0]].start
-        return Unit(start, start + unit.end - unit.start, unit.kind, unit.atomic)
+        return Unit(start, start + unit.end - unit.start, unit.kind, unit.divisible)
 
     def _find_lines(self, unit: Unit) -> tuple[int, int]:
         return bisect_right(self._starts, unit.start) - 1, bisect_right(self._starts, unit.end - 1) - 1

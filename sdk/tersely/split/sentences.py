@@ -93,12 +93,12 @@ def split_units(text: str) -> list[Unit]:
             edges.update(block.start + start for start in find_sentence_starts(prose))
         cuts = {block.start, *edges, block.end}
         cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
-        atomic = block.kind not in ("sentence", "heading")
+        divisible = block.kind not in ("sentence", "heading")
         first = len(units)
         for left, right in pairwise(cuts):
             span = strip(text, left, right)
             if span and not visible[left:right].isspace():
-                units.append(Unit(*span, block.kind, atomic))
+                units.append(Unit(*span, block.kind, divisible))
         spans.append(range(first, len(units)))
     links = find_links(lines, blocks, spans)
     units = [
