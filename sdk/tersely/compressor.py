@@ -98,7 +98,7 @@ class Compressor:
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             marks: the gaps that get a mark. "structure": gaps between kept units, and gaps between the kept
-                pieces of a long unit, but not between sentences of running text. "all": every gap.
+                pieces of a long unit, but not gaps within running text. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
                 exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.

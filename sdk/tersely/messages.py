@@ -70,7 +70,7 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
     elif unanswered:
         raise InvalidInputError(
             f"The tool calls {show_value(unanswered)} have no result yet, so a message with the role "
-            f"{role!r} cannot follow. Append their results first, or, in a memory, call its interrupt()."
+            f"{role!r} cannot follow. Append their results first. In an AgentMemory, interrupt() can do that."
         )
     if role == "assistant":
         _check_calls(checked.get("tool_calls"))

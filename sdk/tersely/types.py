@@ -71,9 +71,10 @@ class Citation:
 class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
-    A mark is between two kept units if anything between them is missing, except between two sentences of
-    prose. A unit that was cut into pieces has a mark in place of each missing piece. With `marks="all"`,
-    every gap has a mark. In a list, the mark counts the missing entries.
+    A mark is between two kept units if anything between them is missing, unless these two and everything
+    between them are sentences of prose. Dropped HTML comments and tags leave no mark. A unit that was cut
+    into pieces has a mark in place of each missing piece. With `marks="all"`, every gap has a mark. In a
+    list, the mark counts the missing entries.
     """
 
     text_start: int
@@ -135,7 +136,7 @@ class Compression:
 
     - "compressed": something was left out, or documents were reordered.
     - "unchanged": everything fits or scores high enough.
-    - "abstained": the documents do not answer the query, so the text is empty.
+    - "abstained": the documents seem not to answer the query, so the text is empty.
     - "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`.
     - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
@@ -154,14 +155,15 @@ class Compression:
     answerable: float | None = None
     """Probability that the documents answer the query; None without a query, and if the model cannot say."""
     refused: float | None = None
-    """Promised share of the unanswerable questions that `abstain` refuses. It may be lower than `abstain`."""
+    """Promised share of the unanswerable questions that get no text; `abstain` is about the others. None
+    without `abstain`, and if the request was not judged."""
     distance: float | None = None
     """Distance of the request from the requests of the calibration. Above 1.0, `calibrated` is false. None if
     it was not measured."""
     calibrated: bool | None = None
     """True if the request is like those of the calibration, so that `answerable` can be trusted and the
     promises of `recall` and `abstain` hold. With `abstain` it is also false if the documents are like
-    documentation of software packages; `recall` still holds there. None if nothing was judged, as without a
+    documentation of software packages; `recall` nearly holds there. None if nothing was judged, as without a
     query or after a failure."""
     best_fits: bool | None = None
     """True if the limit has room for the unit with the highest score, its heads (units that a reader needs to

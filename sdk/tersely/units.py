@@ -96,9 +96,9 @@ class Unit:
     end: int
     kind: Kind
     divisible: bool
-    """True if it may be opened or cut if it is too large: true for a piece and for all units but sentences
-    and headings. A heading is never divided, and a sentence only if it is longer than
-    `split.cutting.LONGEST_SENTENCE`."""
+    """False for a heading and for a whole sentence, true for any other unit, also for a piece. If true, the
+    unit may be opened or cut if it is too large. If false, it stays whole, apart from a sentence longer than
+    `split.cutting.LONGEST_SENTENCE`, which may be cut too."""
     doc: int = 0
     """Index of its document."""
     parent: int = 0

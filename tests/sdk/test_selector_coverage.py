@@ -59,8 +59,8 @@ def test_four_times_the_length_costs_four_to_the_three_quarters() -> None:
     assert score_units(units, math.inf) == pytest.approx([1.0, 1 / 8])
 
 
-def test_a_failure_counts_nine_times() -> None:
-    units = [UnitText("lamp", 0, 1.0), UnitText("reef", 0, 1.0, failure=1.0)]
+def test_an_error_counts_nine_times() -> None:
+    units = [UnitText("lamp", 0, 1.0), UnitText("reef", 0, 1.0, error=1.0)]
     assert score_units(units, math.inf) == pytest.approx([1 / 9, 1.0])
 
 

@@ -290,9 +290,9 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
     """Return the words of a sentence, to compare it with others; None for a short sentence.
 
     Overlapping chunks and syndicated pages repeat sentences. Two sentences count as the same if they differ
-    only in case, white space, quotation marks, punctuation after words, the kind of dash between words,
-    footnote numbers, and an article at the start. Any other difference may change the meaning: another
-    number, sign, symbol or accent, an added "not", a question mark.
+    only in case, white space, quotation marks, punctuation after words, long dashes between words, the kind
+    of hyphen inside a word, footnote numbers, and an article at the start. Any other difference may change
+    the meaning: another number, sign, symbol or accent, an added "not", a question mark.
     """
     words = [
         word if word.isalnum() else word.strip(_QUOTES).rstrip(_TRAILING)
@@ -305,7 +305,7 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
 
 
 def _unify_signs(text: str) -> str:
-    """Drop footnote numbers and spaces before percent signs, and unify dashes and hyphens."""
+    """Drop footnote numbers and spaces before percent signs; make long dashes spaces, and hyphens alike."""
     # Look for the signs first, which is fast: most sentences of a long document have no sign.
     if "[" in text:
         text = _FOOTNOTE.sub("", text)

@@ -3,7 +3,7 @@
 A word is worth more if more units contain it; names and numbers are worth double. A unit adds the worth of
 its words, and each unit that covers a word lowers the worth of that word. The unit that adds most for its
 length comes first, then the one that adds most to it, and so on: the greedy algorithm of Lin and Bilmes
-(2010). Units near the beginning of a document count more, and so do failures.
+(2010). Units near the beginning of a document count more, and so do errors.
 
 The settings were chosen on training sets: reference summaries of QMSum's meetings, and answers to questions
 on stories (FairytaleQA) and articles (SQuAD). The beginning matters; other settings near these do as well.
@@ -34,7 +34,7 @@ _BEGINNING, _FADES = 2.0, 4
 """Bonus of the first unit of a document, and the number of units after which half of it is gone."""
 _LENGTH = 0.75
 """Exponent of a unit's length, the r of Lin and Bilmes: at 0 length is free, at 1 it counts in full."""
-_FAILURE = 8.0
+_ERROR = 8.0
 """Bonus of a rare error, relative to another unit."""
 
 _NONE = -1
@@ -50,7 +50,7 @@ class UnitText:
     """Its position among the units of its document."""
     cost: float
     """Its approximate number of tokens."""
-    failure: float = 0.0
+    error: float = 0.0
     """Likeness to a rare error, or nearness to one, in [0, 1]."""
     is_event: bool = False
     """True if it is an entry of a log, in which nearly every number is a time, an address or an id."""
@@ -149,4 +149,4 @@ def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
 def _weigh(unit: UnitText) -> float:
     """Return the weight of a unit by its place, its length and its kind."""
     place = 1.0 + _BEGINNING / (1.0 + unit.position / _FADES)
-    return place * (1.0 + _FAILURE * unit.failure) / max(unit.cost, 1.0) ** _LENGTH
+    return place * (1.0 + _ERROR * unit.error) / max(unit.cost, 1.0) ** _LENGTH

@@ -1,8 +1,8 @@
 """The second step of a compression: every unit gets a score, and every document a relevance.
 
-Three scorers give the same kind of scores: the model for a question, coverage without one, and BM25 if the
-model fails. With `max_docs` or `order="rerank"`, the relevance comes from the caller's reranker if there is
-one.
+The scores come from the model if there is a question, from coverage if there is none, and from BM25 if the
+model fails. All are in [0, 1], but only the model's are probabilities. With `max_docs` or `order="rerank"`,
+the relevance comes from the caller's reranker if there is one.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def score_by_matches(query: str, split: Split) -> Scores:
 def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
     """Return scores without a query: what a unit adds to those chosen before it, relative to its length."""
     from tersely.score.coverage import UnitText, score_units
-    from tersely.score.structure import rate_failures
+    from tersely.score.structure import rate_errors
 
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     texts = [
@@ -128,13 +128,11 @@ def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
             text=split.text(unit),
             position=position - split.offsets[unit.doc],
             cost=unit.cost / cost_of_a_token,
-            failure=failure,
+            error=error,
             is_event=unit.series is not None and unit.series.flows,
             is_content=unit.is_content,
         )
-        for position, (unit, failure) in enumerate(
-            zip(split.units, rate_failures(split).tolist(), strict=True)
-        )
+        for position, (unit, error) in enumerate(zip(split.units, rate_errors(split).tolist(), strict=True))
     ]
     # Rank more units than fit, because some of the best do not fit. With a level, rank all.
     enough = 2.0 * split.limit if options.is_limited and options.level is None else math.inf

@@ -122,7 +122,7 @@ class Structure:
         )
 
 
-def rate_failures(split: Split) -> Floats:
+def rate_errors(split: Split) -> Floats:
     """Return how much each unit looks like a rare error or is next to one, in [0, 1], shape (units,)."""
     parts = find_parts(split)
     out = np.zeros(len(split.units))

@@ -25,8 +25,9 @@ LARGEST_BLOCK_AT_A_LEVEL = LEVEL_CHARACTERS[1][1]
 """The same bound for requests with a level of detail."""
 ROOMY = 0.75
 """If the limit is at least this share of the input, blocks that fit into the limit stay whole."""
-SMALLEST_RECORD = 40
-"""A record of at most this many code points is not opened further, however small the limit is."""
+SMALLEST_PART = 40
+"""A part of an opened block with at most this many code points is not opened further, however small the limit
+is."""
 LARGEST_FUNCTION = 2000
 """A function of at most this many code points stays whole if it takes at most about half of the limit."""
 CHARACTERS_PER_TOKEN = 4
@@ -219,7 +220,7 @@ def _divide(
     is_limited = options.is_limited
     if is_limited and options.level is None and limit >= ROOMY * tokens_before:
         largest = sys.maxsize
-    part = max(SMALLEST_RECORD, min(PIECE, 2 * limit)) if is_limited else PIECE
+    part = max(SMALLEST_PART, min(PIECE, 2 * limit)) if is_limited else PIECE
     sizes = Sizes(part, max(part, min(LARGEST_FUNCTION, 2 * limit)) if is_limited else part)
     bounds = options.bounds
     is_alone = sum(map(len, whole)) == 1

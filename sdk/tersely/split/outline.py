@@ -34,7 +34,7 @@ _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
 """A line that says nothing, such as `}`, or `} -> null` of Terraform, or `\\hline` of LaTeX."""
 _BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
-"""A line that continues the condition above it."""
+"""The start of a line that continues the statement above it, such as `else` or `except`."""
 _IS_HEAD = re.compile(
     rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
 )
@@ -151,29 +151,29 @@ class _Reader:
                 heads[-1].indent > indent or (heads[-1].line[:1] == "|" and place.block.kind != "table")
             ):
                 heads.pop()
-        is_option = self._around.is_option(place) or self._around.is_inner_record(place)
+        is_option_or_record = self._around.is_option(place) or self._around.is_inner_record(place)
         closes = CLOSER.fullmatch(self._lines.text, place.block.start, place.block.end) is not None
         if closes:
             indent = self._lines.indent(place.block.last - 1)
-        state.condition = None
+        state.continued = None
         while state.parents:
             ended = state.parents[-1]
-            # An inner record ends with its run. `_add_parent` gives its `Head` 1 less than its line's indent.
+            # An inner record ends with its run. Its `Head` has 1 less than the indent of its line.
             is_past = run != ended.run and ended.indent == indent - 1
-            if ended.indent < indent and not (ended.is_option and (is_option or is_past)):
+            if ended.indent < indent and not (ended.is_option_or_record and (is_option_or_record or is_past)):
                 break
             state.parents.pop()
             if ended.indent != indent:
                 continue
             if closes and ended.units[-1] in self._bodies:
                 self._enclose(ended, place.units[0])
-                state.condition = ended
+                state.continued = ended
             elif ended.run == run and _BRANCH.match(line):
-                state.condition = ended
+                state.continued = ended
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
-            is_flush = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
-            if is_flush or (place.above and place.above.indent <= state.record.indent):
+            is_apart = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
+            if is_apart or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
         if state.announcer and not self._around.is_announced(place, state.announcer):
             state.announcer = None
@@ -182,7 +182,7 @@ class _Reader:
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._empty:
-            state.condition = self._head(subject.units[-1], subject)
+            state.continued = self._head(subject.units[-1], subject)
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
         if state.quote and indent < state.quote.indent:
@@ -332,7 +332,7 @@ class _Reader:
             return
         if self._around.is_inner_record(place):
             parent = self._head(place.units[0], place)
-            parent.indent, parent.is_line, parent.is_option = place.indent - 1, True, True
+            parent.indent, parent.is_line, parent.is_option_or_record = place.indent - 1, True, True
             state.parents.append(parent)
             return
         unit = place.units[-1] if place.block.kind == "sentence" and not is_item else place.units[0]
@@ -343,8 +343,8 @@ class _Reader:
         self._needs[unit] = {*self._needs[unit], *names}
         self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
-        if state.condition:
-            parent.units, parent.begin = (*state.condition.units, unit), state.condition.begin
+        if state.continued:
+            parent.units, parent.begin = (*state.continued.units, unit), state.continued.begin
         parent.is_line |= is_near
-        parent.is_option = self._around.is_option(place)
+        parent.is_option_or_record = self._around.is_option(place)
         state.parents.append(parent)

@@ -95,7 +95,7 @@ class Head:
     """The spaces before the text of an entry of a log that announces others."""
     is_named: bool = False
     """Whether the lines that it announces begin with its first name, as in messages of a compiler."""
-    is_option: bool = False
+    is_option_or_record: bool = False
     """Whether it is the name of a command's option, or the first line of a record inside another one."""
     line: str = ""
     """The first line of a heading, or of a block that announces others."""
@@ -129,7 +129,7 @@ class State:
     """The entry of a log."""
     separator: Head | None = None
     """A line such as `---` between records. The first line of the next record needs it."""
-    condition: Head | None = None
+    continued: Head | None = None
     """The earlier line that the line being read continues, as `else` continues `if`."""
     step: Head | None = None
     """The line that begins a step of a job, or a record. It heads all lines down to the next such line."""
@@ -169,7 +169,7 @@ class State:
             self.entry,
             self.separator,
             self.step,
-            self.condition,
+            self.continued,
         )
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
