@@ -86,15 +86,20 @@ def export_graph(
     partial.replace(path)
 
 
-def quantise(source: Path, target: Path) -> None:
+def quantise(source: Path, target: Path, *, narrowing: bool = True) -> None:
     """Quantise the graph `source` to dynamic int8 and write it to `target`.
+
+    narrowing: whether the layers with fewer outputs than inputs become int8 too. If their inputs have
+        outliers, as in MPNet, the one scale of all inputs leaves too few steps for the rest.
 
     Signed weights reach the fast kernels, scales for each channel keep the accuracy, and 7-bit weights cannot
     saturate the 16-bit sums of processors without VNNI. Small tables stay as they are: one step for a whole
     table of positions would be a third of its standard deviation.
     """
     graph = onnx.load(source, load_external_data=False).graph
-    small = {t.name for t in graph.initializer if len(t.dims) == 2 and t.dims[0] < LARGE_TABLE}
+    tables = {t.name: t.dims for t in graph.initializer if len(t.dims) == 2}
+    small = {name for name, (rows, _) in tables.items() if rows < LARGE_TABLE}
+    whole = set() if narrowing else {name for name, (inputs, outputs) in tables.items() if inputs > outputs}
     quantize_dynamic(
         source,
         target,
@@ -102,5 +107,10 @@ def quantise(source: Path, target: Path) -> None:
         per_channel=True,
         reduce_range=True,
         op_types_to_quantize=["MatMul", "Gather"],
-        nodes_to_exclude=[n.name for n in graph.node if n.op_type == "Gather" and n.input[0] in small],
+        nodes_to_exclude=[
+            n.name
+            for n in graph.node
+            if (n.op_type == "Gather" and n.input[0] in small)
+            or (n.op_type == "MatMul" and n.input[1] in whole)
+        ],
     )

@@ -57,7 +57,7 @@ def test_the_home_page_says_what_it_is_for(site: Path) -> None:
         text.find(part)
         for part in (
             "Send your language model a tenth",
-            " 80 % of",
+            " % of the questions of HotpotQA",
             "pip install . tersely demo",
             "Claude Code",
         )

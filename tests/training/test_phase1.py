@@ -22,7 +22,8 @@ from tersely.score.attention import SentenceAttention
 from tests.training.tiny import DATA, copy_groups, make_config
 from training import run as run_module
 from training.export import artifact as artifact_module
-from training.export.artifact import export_artifact
+from training.export.artifact import MIN_INT8_RANK, export_artifact, quantise_and_check
+from training.export.onnx import export_float
 from training.export.refit import refit
 from training.run import Clock, Run, read_runs
 from training.selector import __main__ as program
@@ -32,7 +33,7 @@ from training.selector_model import groups as groups_module
 from training.selector_model.batching import draw_order
 from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import label_document, prepare_groups, read_groups
-from training.selector_model.trained import load_weights
+from training.selector_model.trained import load_layout, load_trained, load_weights
 
 
 def test_labels_mark_the_sentence_that_answers(phase1: Path) -> None:
@@ -174,6 +175,27 @@ def test_training_starts_from_earlier_weights_in_another_order(
     first = draw_order(groups, range(len(groups)), config.data, config.seed, 0)
     assert first != orders[0]
     assert sorted(first) == sorted(orders[0])
+
+
+@pytest.mark.parametrize("outlier", [0.0, 10_000.0])
+def test_narrowing_layers_stay_whole_if_int8_would_lose_the_order(
+    phase1: Path, tmp_path: Path, outlier: float
+) -> None:
+    """A large value that no output uses changes nothing in float32, but leaves int8 a single step."""
+    model, layout_config = load_trained(phase1 / "final")
+    with torch.no_grad():
+        for layer in model.encoder.encoder.layer:
+            layer.intermediate.dense.weight *= 20.0  # so that the block decides the order
+            layer.output.dense.weight *= 20.0
+            layer.intermediate.dense.bias[0] = outlier
+            layer.output.dense.weight[:, 0] = 0.0
+    export_float(model, tmp_path / "model.onnx", layout_config.max_length)
+    groups = read_groups(phase1, "heldout")
+    gaps, narrowing = quantise_and_check(model, load_layout(phase1 / "final"), groups, tmp_path)
+    assert gaps["int8_rank"] >= MIN_INT8_RANK
+    assert narrowing == (outlier == 0.0)
+    quantised = (tmp_path / "model_quantized.onnx").stat().st_size
+    assert quantised < (tmp_path / "model.onnx").stat().st_size
 
 
 @pytest.mark.skipif(find_spec(PACKAGE) is None, reason=f"needs MiniLM: {INSTALL}")

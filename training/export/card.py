@@ -16,6 +16,9 @@ _DECISIONS: dict[Decision, str] = {
   where its keep logit is positive, as in training""",
 }
 
+_WIDE = """Layers with fewer outputs than inputs are in float32, because their inputs have outliers, for which
+int8 has too few steps."""
+
 
 def render_card(config: SelectorConfig, decision: Decision, facts: dict[str, Any]) -> str:
     """Render Markdown with a Hugging Face header."""
@@ -62,6 +65,7 @@ first two in float32; `int8_rank` is the mean rank correlation of sentence order
 trained and the int8 graph.
 The int8 graph scales activations over a batch, so the logits of short windows depend a little on those read
 with them; batches are formed from one request alone, so the same request gives the same result.
+{_WIDE if facts.get("int8_narrowing") is False else ""}
 
 ## Limits
 

@@ -19,8 +19,8 @@ from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import read_groups
 from training.settings import read_settings
 
-FACTS = ("base_model", "training_command", "data", "runs", "parity", "embedding", "tools")
-"""Facts of an artifact that stay true."""
+FACTS = ("base_model", "training_command", "data", "runs", "parity", "int8_narrowing", "embedding", "tools")
+"""Facts of an artifact that stay true. Older artifacts do not have them all."""
 
 
 def refit(config: SelectorConfig, artifact: Artifact, run: Path, target: Path) -> None:
@@ -35,7 +35,7 @@ def refit(config: SelectorConfig, artifact: Artifact, run: Path, target: Path) -
     (target / ATTENTION).unlink(missing_ok=True)
     Fusion.from_keep_logit().save(target)
     seal(target, config, layout, LEARNED_THRESHOLD, "fitted")
-    facts = {name: artifact.manifest[name] for name in FACTS}
+    facts = {name: artifact.manifest[name] for name in FACTS if name in artifact.manifest}
     fit_decision(target, config, layout, "fitted", read_groups(run, "heldout"), facts)
 
 

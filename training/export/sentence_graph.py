@@ -28,14 +28,14 @@ LONGEST_PASSAGE = 2000
 CHUNK = 256
 
 
-def write_sentence_graph(config: SelectorConfig, folder: Path) -> None:
-    """Write the int8 graph of the base model into the folder of an artifact."""
+def write_sentence_graph(config: SelectorConfig, folder: Path, *, narrowing: bool) -> None:
+    """Write the int8 graph of the base model into the folder of an artifact; `narrowing` as in `quantise`."""
     encoder = AutoModel.from_pretrained(resolve_base(config.base_model), attn_implementation="eager")
     target = folder / GRAPH
     full = target.with_name("sentences.onnx")
     export_encoder(encoder, full, max_length=min(LONGEST, config.max_length))
     strip_notes(full)
-    quantise(full, target)
+    quantise(full, target, narrowing=narrowing)
     full.unlink()
 
 
