@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +15,18 @@ import pytest
 
 from benchmarks.shared.statistics import Estimate
 from tersely import Compressor
+from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.score.fusion import LinearLayer
-from training import adapt
+from tersely.score.layout import Window
+from tests.training.tiny import WORDS, make_config
+from training.adapt import __main__ as program
+from training.adapt import questions as adapt
+from training.adapt import tune
+from training.adapt.fit import split_in_halves
+from training.adapt.tune import TOKENS, choose_windows
+from training.export.artifact import export_artifact
 from training.export.fit_fusion import Case, fit_towards
+from training.selector_model.batching import Item
 from training.selector_model.groups import Group, GroupDocument
 
 NAMES = ("Ada", "Bert", "Cleo", "Dora", "Egon", "Fay", "Gus", "Hild", "Ivo", "Jana", "Kurt", "Lena")
@@ -99,24 +110,111 @@ def test_too_few_questions_are_refused(write: Write) -> None:
         adapt.read_questions(write([make_row("Ada")]))
 
 
+@pytest.fixture(scope="session")
+def model(phase1: Path, bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tiny exported model."""
+    root = tmp_path_factory.mktemp("model")
+    shutil.copytree(phase1, root / "run")
+    return export_artifact(make_config(bert), root / "run", root / "model", "make tiny")
+
+
+def make_rows(count: int, sign: str = "") -> list[dict[str, Any]]:
+    """Return questions whose needed sentences, and no others, have the word `sign`, if there is one."""
+    rng, rows = random.Random(5), list[dict[str, Any]]()
+    words = [word for word in " ".join(WORDS).split() if word != sign]
+    for _ in range(count):
+        documents = [[" ".join(rng.sample(words, 5)).capitalize() + "." for _ in range(4)] for _ in range(3)]
+        place = rng.randrange(4)
+        needed = documents[0][place].replace(" ", f" {sign} " if sign else " ", 1)
+        documents[0][place] = needed
+        rng.shuffle(documents)
+        question = f"what is {rng.choice(words)}"
+        rows.append({"query": question, "documents": list(map(" ".join, documents)), "evidence": [needed]})
+    return rows
+
+
+def test_networks_learn_what_the_questions_have_in_common(
+    write: Write,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    settings = replace(tune.SETTINGS, learning_rate=5e-3, epochs=12)
+    monkeypatch.setattr(tune, "SETTINGS", settings)
+    data, out = write(make_rows(40, "copper")), tmp_path / "model"
+    assert program.main(["--data", str(data), "--out", str(out), "--model", str(model)]) == 0, (
+        capsys.readouterr().out
+    )
+    assert "Written to" in capsys.readouterr().out
+    before, after = (load_artifact(folder) for folder in (model, out))
+    assert after.manifest["adapted"] == "adapted to 40 questions of the user's own"
+    assert "adapted to 40 questions" in (out / "README.md").read_text(encoding="utf-8")
+    assert before.hash_of("onnx/model_quantized.onnx") != after.hash_of("onnx/model_quantized.onnx")
+    new = make_rows(60, "copper")[40:]
+    kept = {
+        folder: sum(
+            row["evidence"][0] in Compressor(folder).compress(row["query"], row["documents"], rate=0.2).text
+            for row in new
+        )
+        for folder in (model, out)
+    }
+    assert kept[out] >= 15 > kept[model]
+
+
 def test_a_model_that_is_as_good_is_not_replaced(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write: Write,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    data, out = write([*map(make_row, NAMES)]), tmp_path / "model"
-    assert adapt.main(["--data", str(data), "--out", str(out)]) == adapt.NOT_BETTER
+    """What a few questions show is partly chance, so the comparison is given."""
+    monkeypatch.setattr(program, "compare", lambda *_: Estimate(0.01, -0.02, 0.04))
+    data, out = write(make_rows(len(NAMES))), tmp_path / "model"
+    assert program.main(["--data", str(data), "--out", str(out), "--model", str(model)]) == program.NOT_BETTER
     assert not out.exists()
-    assert "nothing was written" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "+1.0 (-2.0 to +4.0)" in printed
+    assert "nothing was written" in printed
 
 
-def test_a_better_model_is_written(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_weights_that_cannot_be_restored_are_named(
+    write: Write, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(adapt, "compare", lambda *_: Estimate(0.1, 0.05, 0.15))
-    data, out = write([*map(make_row, NAMES)]), tmp_path / "model"
-    assert adapt.main(["--data", str(data), "--out", str(out)]) == 0
-    assert "+10.0 (+5.0 to +15.0)" in capsys.readouterr().out
-    result = Compressor(out).compress(make_row("Ada")["query"], make_row("Ada")["documents"], rate=0.3)
-    assert result.text == "Ada owns 100 sheep."
+    changed = tmp_path / "changed"
+    shutil.copytree(model, changed)
+    artifact = load_artifact(model)
+    config = artifact.config | {"layout": artifact.config["layout"] | {"title_length": 3}}
+    (changed / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    write_manifest(changed, **artifact.facts)
+    data = write([*map(make_row, NAMES)])
+    assert program.main(["--data", str(data), "--out", str(tmp_path / "out"), "--model", str(changed)]) == 2
+    assert "does not have the layout" in capsys.readouterr().err
+
+
+def test_questions_about_one_document_are_in_one_half() -> None:
+    def make_group(number: int, text: str) -> Group:
+        return Group(f"{number}", "own", "?", [], [GroupDocument(None, text, [(0, 1)], [1], 1, 0)])
+
+    groups = [make_group(i, "abcd"[i % 4]) for i in range(12)]
+    halves = split_in_halves(groups)
+    assert sorted(map(len, halves)) == [6, 6]
+    assert all(len({i % 4 for i in half}) == 2 for half in halves)
+    alike = [make_group(i, "a") for i in range(12)]
+    assert sorted(map(len, split_in_halves(alike))) == [6, 6]
+
+
+def test_windows_with_needed_sentences_come_first() -> None:
+    def make_window(document: int, tokens: int) -> Window:
+        return Window([0] * tokens, [], [], [], [(document, 0)], [document])
+
+    item = Item([make_window(i, 600) for i in range(5)], [[0], [0], [0], [1], [-1]], [0, 0, 0, 1, 1])
+    chosen = choose_windows(item, random.Random(0))
+    assert chosen.windows[0].sentences[0][0] == 3
+    assert len(chosen.windows) == 2
+    long = Item([make_window(0, 2 * TOKENS)], [[1]], [1])
+    assert len(choose_windows(long, random.Random(0)).windows) == 1
 
 
 def test_layer_moves_only_as_far_as_the_labels_ask() -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.shared.tasks import negatives
 from tersely.metrics import Range
-from training import adapt
+from training.adapt import questions as adapt
 from training.package_questions import __main__ as command
 from training.package_questions.build import Corpus, render_table
 from training.package_questions.fetch import list_download_command

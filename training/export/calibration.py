@@ -18,16 +18,23 @@ from training.selector_model.scores import GroupScores
 
 
 def build_calibration(scored: Sequence[GroupScores]) -> Calibration:
-    """Build the calibration from the logits of held-out questions; those without a sentence that holds an
-    answer are skipped."""
+    """Build the calibration from the logits of held-out questions.
+
+    The best sentence that holds an answer counts, or, if the question has no answer texts, the best needed
+    sentence. Questions without such a sentence are skipped.
+    """
     scores: list[float] = []
     questions: Counter[str] = Counter()
     for item in scored:
         logits = [
             logit
             for document, row in zip(item.group.documents, item.scores, strict=True)
-            for (start, end), logit in zip(document.units, row, strict=True)
-            if contains_answer(document.text[start:end], item.group.answers)
+            for (start, end), label, logit in zip(document.units, document.labels, row, strict=True)
+            if (
+                contains_answer(document.text[start:end], item.group.answers)
+                if item.group.answers
+                else label == 1
+            )
         ]
         if logits:
             scores.append(float(sigmoid(np.array(max(logits)))))

@@ -73,13 +73,15 @@ def read_weights(graph: Any) -> dict[str, torch.Tensor]:
                 _dequantised(values, name) if is_quantized else value
             )
     for node in graph.node:
-        if node.op_type == "MatMulInteger":
+        is_int8 = node.op_type == "MatMulInteger"
+        if is_int8 or (node.op_type == "MatMul" and node.input[1] in values):
             # The graph names a linear layer's bias, but not its weight.
             after = node
             while after.op_type != "Add":
                 after = consumers[after.output[0]]
             bias = next(name for name in after.input if name.endswith(".bias"))
-            parameters[f"{bias.removesuffix('bias')}weight"] = _dequantised(values, node.input[1]).T
+            matrix = _dequantised(values, node.input[1]) if is_int8 else values[node.input[1]]
+            parameters[f"{bias.removesuffix('bias')}weight"] = matrix.T
     scales = [_find_scale(producers, values, name) for name in OUTPUTS]
     parameters["scale"] = np.array(scales, dtype=np.float32)
     return {

@@ -5,6 +5,32 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from training.selector_model.batching import Batch
+from training.selector_model.config import TrainConfig
+
+
+def compute_parts(keep: Tensor, relevance: Tensor, batch: Batch) -> dict[str, Tensor]:
+    """Return the losses of a batch by name, from its keep logits (sentences,) and relevance logits
+    (documents,)."""
+    device = keep.device
+    keep_labels, keep_group = batch.keep_labels.to(device), batch.keep_group.to(device)
+    doc_labels, doc_group = batch.doc_labels.to(device), batch.doc_group.to(device)
+    return {
+        "keep": balanced_bce(keep, keep_labels),
+        "rank": listwise(keep, keep_labels, keep_group, batch.groups),
+        "relevance": balanced_bce(relevance, doc_labels)
+        + listwise(relevance, doc_labels, doc_group, batch.groups),
+    }
+
+
+def weigh(parts: dict[str, Tensor], config: TrainConfig) -> Tensor:
+    """Return the weighted sum of the losses of `compute_parts`."""
+    return (
+        config.keep_weight * parts["keep"]
+        + config.rank_weight * parts["rank"]
+        + config.relevance_weight * parts["relevance"]
+    )
+
 
 def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the cross-entropy with balanced class weights n / (2 n_c) (EFFCOMP section 3.1), over entries

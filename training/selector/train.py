@@ -26,7 +26,7 @@ from training.checkpoint import resume, save_checkpoint
 from training.optimisation import adamw, keep_freed_memory, precision, set_learning_rate, triangle
 from training.run import Run, read_runs, show_progress, write_text
 from training.selector.distillation import Teacher
-from training.selector.losses import balanced_bce, centred_regression, listwise
+from training.selector.losses import centred_regression, compute_parts, weigh
 from training.selector.validate import compute_selection_score, validate
 from training.selector_model.batching import (
     PART_TOKENS,
@@ -187,24 +187,13 @@ class Trainer:
         c = self.config.train
         with self.accelerator.autocast():
             keep, relevance = compute_logits(self.model, batch, self.accelerator.device)
-        device = keep.device
-        keep_labels, keep_group = batch.keep_labels.to(device), batch.keep_group.to(device)
-        doc_labels, doc_group = batch.doc_labels.to(device), batch.doc_group.to(device)
-        parts = {
-            "keep": balanced_bce(keep, keep_labels),
-            "rank": listwise(keep, keep_labels, keep_group, batch.groups),
-            "relevance": balanced_bce(relevance, doc_labels)
-            + listwise(relevance, doc_labels, doc_group, batch.groups),
-        }
-        loss = (
-            c.keep_weight * parts["keep"]
-            + c.rank_weight * parts["rank"]
-            + c.relevance_weight * parts["relevance"]
-        )
+        parts = compute_parts(keep, relevance, batch)
+        loss = weigh(parts, c)
         if self.teacher is not None:
             with self.accelerator.autocast():
-                targets = self.teacher.compute_targets(batch, device)
-            parts["teacher"] = centred_regression(keep, targets, keep_group, batch.groups)
+                targets = self.teacher.compute_targets(batch, keep.device)
+            group = batch.keep_group.to(keep.device)
+            parts["teacher"] = centred_regression(keep, targets, group, batch.groups)
             loss = loss + c.distillation * parts["teacher"]
         if not math.isfinite(float(loss.detach())):
             raise FloatingPointError(f"loss is {float(loss)} at step {self.step}; lower learning_rate")

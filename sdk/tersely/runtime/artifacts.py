@@ -57,6 +57,11 @@ class Artifact:
         files = json.dumps(self.manifest["files"], sort_keys=True)
         return hashlib.sha256(files.encode()).hexdigest()[:8]
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the manifest says besides its format and the files, as `write_manifest` takes it."""
+        return {name: value for name, value in self.manifest.items() if name not in ("format", "files")}
+
     def hash_of(self, *names: str) -> str:
         """Return eight hexadecimal digits that depend only on these listed files."""
         files: dict[str, Any] = self.manifest["files"]
