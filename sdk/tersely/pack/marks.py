@@ -4,8 +4,8 @@ In a series, such as the elements of an array or the lines of a log, each run of
 replaced by a mark that counts them. A run that is shorter than its mark is kept.
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
-dropped between them, unless these two and everything between them are sentences of prose. If a unit was cut,
-a mark is also added for each missing piece: between its kept pieces, before the first, or after the last.
+dropped between them, unless these two and everything between them are whole sentences of prose. If a unit
+was cut, a mark is also added wherever pieces of it are missing next to a kept one.
 With the option `marks="all"`, every gap gets a mark.
 """
 
@@ -136,7 +136,8 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
         return ""
     left, right = units[before], units[after]
     are_prose = all(_is_prose(units[at]) for at in range(before, after + 1))
-    if are_prose and not everywhere and not (left.doc == right.doc and left.parent == right.parent):
+    is_cut = _is_one(left, units[before + 1]) or _is_one(units[after - 1], right)
+    if are_prose and not is_cut and not everywhere:
         return ""
     gap = text[left.end : right.start]
     if are_prose and not any(c in "\r\n" for c in gap):
