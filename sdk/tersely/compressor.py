@@ -44,8 +44,9 @@ class Compressor:
         reranker: ranks the documents for `max_docs` and `order="rerank"`; see `tersely.rerank`. None for the
             model's own relevance.
         token_counter: counts tokens for limits and receipts: a `TokenCounter`, a function from text to
-            int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
-            machine. None for the built-in estimate. Several threads may call a counter of your own at once.
+            int, the path of a tokenizer.json, or "tiktoken:o200k_base" and the like, for an encoding that is
+            in tiktoken's cache. None for the built-in estimate. Several threads may call a counter of your
+            own at once.
         threads: the largest number of threads for one call; None for every core this process may use.
 
     Raises:
@@ -97,8 +98,9 @@ class Compressor:
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: the gaps that get a mark. "structure": gaps between kept units, and gaps between the kept
-                pieces of a long unit, but not gaps within running text. "all": every gap.
+            marks: the gaps that get a mark. "structure": those between two kept units, unless only whole
+                sentences of running text are missing between two others; those in a list; and those of a
+                unit that was cut, also at its beginning and end. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
                 exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.

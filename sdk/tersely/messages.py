@@ -28,6 +28,7 @@ PER_IMAGE = 1000
 """Number of tokens of a part that is not text. Images have between 85 and about 1,500."""
 
 _COUNTED_OTHERWISE = ("role", "content", "tool_calls", "tool_call_id", "name")
+"""Keys that are not counted as JSON: content and calls are counted apart, PER_MESSAGE covers the others."""
 
 Json = dict[str, Any]
 
@@ -290,7 +291,7 @@ def compress_messages(
         raise InvalidInputError(
             f"Only tool results become shorter; even with every long one left out, the messages take {bare} "
             f"tokens, and the limit is {limit}. Raise it, or use tersely_agents.memory.AgentMemory, which "
-            "forgets whole steps."
+            "replaces most messages with notes."
         )
     room = max(1, limit - bare)
     while True:

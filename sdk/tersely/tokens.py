@@ -1,6 +1,6 @@
 """Count tokens as the caller's language model does.
 
-`resolve_counter` makes a counter from a tokenizer.json, the name of a tiktoken encoding, or a function. From
+`resolve_counter` makes a counter from a tokenizer.json, a tiktoken encoding, or a function. From
 None it makes the built-in estimate. Nothing here uses the network. A vocabulary that is not on this machine
 is an error.
 """

@@ -45,7 +45,9 @@ def test_a_mark_is_between_a_cut_sentence_and_the_next(before: bool, count: int,
     marked = {(mark.text_start, mark.text_end) for mark in result.marks}
     for left, right in pairwise(pieces):
         if text[left.end : right.start].strip():
-            assert any(left.text_end <= start and end <= right.text_start for start, end in marked), result.text
+            assert any(left.text_end <= start and end <= right.text_start for start, end in marked), (
+                result.text
+            )
 
 
 def test_a_mark_names_what_was_left_out_there() -> None:

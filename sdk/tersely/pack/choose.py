@@ -1,8 +1,8 @@
 """The third step of a compression: choose the units to keep.
 
 With a threshold, keep those that reach it. Under a limit, keep the best that fit. With a level of detail,
-keep the best of each document, in at most as many characters as the level allows. Do not keep a sentence
-twice, unless it is very short.
+keep the best of each document, in at most as many characters as the level allows. Do not keep a sentence of
+running text twice, nor a record of a series, unless it is very short.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ def _find_candidates(
 def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
     """Return a key that is the same for units that repeat each other; None if the unit may be repeated.
 
-    A record repeats another one of its series if it has the same text and the same heads. Statements of code
-    and lines of a diff may be repeated.
+    A record repeats another one of its series if it has the same text and the same heads. Statements of code,
+    lines of a diff and sentences of a web page that was opened may be repeated.
     """
     if not unit.divisible:
         return comparable_words(text)

@@ -39,8 +39,8 @@ _COUNT_SPEED = 4_000_000
 """Speed of counting tokens, in code points per second."""
 _ALWAYS_SPLIT = 200_000
 """Number of code points that may be split, however short the time limit is."""
-_WITH_FIRST_LINE = ("list_item", "log")
-"""Kinds of units whose pieces need the first line of the unit."""
+_WITH_FIRST_PIECE = ("list_item", "log")
+"""Kinds of units whose other pieces need the first one, which has the bullet or the time."""
 
 
 class Bypass(NamedTuple):
@@ -241,7 +241,7 @@ def _divide(
             moved.append(base + len(units))
             pieces = [unit] if bounds is None else _cut_large(text, unit, bounds[1], len, is_alone)
             parts = [part for piece in pieces for part in _cut_large(text, piece, room, measure, is_alone)]
-            if unit.kind in _WITH_FIRST_LINE:
+            if unit.kind in _WITH_FIRST_PIECE:
                 parts[1:] = [part.add_need(at) for part in parts[1:]]
             units += parts
         if len(units) > len(own):

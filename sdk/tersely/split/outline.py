@@ -29,7 +29,7 @@ _LONG_CLAUSE = 120
 _DEEPEST = 16
 """Largest depth of nested lines that is followed."""
 _MOST_HEADS = 64
-"""If a head needs more units than this, its blocks need only the head, so that chains do not grow long."""
+"""If a head needs more units than this, the blocks under it do not need them, so that chains stay short."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
 """A line that says nothing, such as `}`, or `} -> null` of Terraform, or `\\hline` of LaTeX."""
@@ -134,7 +134,7 @@ class _Reader:
         self._needs.update(dict.fromkeys(place.units, needs))
 
     def _find_heads(self, unit: int) -> Iterable[int]:
-        """Return the heads of a unit that is itself a head; none if they are more than _MOST_HEADS."""
+        """Return the units that a unit needs; none if they are more than _MOST_HEADS."""
         needs = self._needs.get(unit, ())
         return needs if len(needs) <= _MOST_HEADS else ()
 
@@ -158,7 +158,7 @@ class _Reader:
         state.continued = None
         while state.parents:
             ended = state.parents[-1]
-            # An inner record ends with its run. Its `Head` has 1 less than the indent of its line.
+            # An inner record ends with its run. The indent of its `Head` is 1 less than that of its line.
             is_past = run != ended.run and ended.indent == indent - 1
             if ended.indent < indent and not (ended.is_option_or_record and (is_option_or_record or is_past)):
                 break
