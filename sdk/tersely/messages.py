@@ -28,7 +28,7 @@ PER_IMAGE = 1000
 """Number of tokens of a part that is not text. Images have between 85 and about 1,500."""
 
 _COUNTED_OTHERWISE = ("role", "content", "tool_calls", "tool_call_id", "name")
-"""Keys that are not counted as JSON: content and calls are counted apart, PER_MESSAGE covers the others."""
+"""Keys that are counted apart, as content and calls are, or that PER_MESSAGE covers."""
 
 Json = dict[str, Any]
 

@@ -33,7 +33,8 @@ class Span:
     score: float
     """The score of the unit, in [0, 1]. Higher means more likely to be needed. 0.0 if nothing was scored. If
     the model failed, the score is higher for more exact matches, but is not a probability. Without a query,
-    the score says how much the unit adds for its length, relative to the best unit."""
+    the score says how much of the documents' subjects the unit adds, for its length, to those of the units
+    with higher scores. The best unit has 1.0."""
     reason: str
     """The reason why it was kept or dropped; docs/options-and-results.md explains each reason."""
 

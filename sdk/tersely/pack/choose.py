@@ -25,7 +25,8 @@ MARK_TOKENS = 8
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT_SHARE = 1 / 4
-"""Largest share of the limit that such a sentence may take, together with the sentences added before it."""
+"""Sentences are added before such a sentence only as long as all of them take at most this share of the
+limit."""
 _HEADS_SHARE = 0.5
 """Share of the cost of a part's heads that counts when the part is ranked. It is less than 1, because other
 parts may need the same heads."""

@@ -212,13 +212,13 @@ class _Reader:
             state.speaker = None
 
     def _enclose(self, head: Head, closer: int) -> None:
-        """Make all units from a head on need the line that closes its block."""
+        """Make each unit from `head.begin` to the closing line need that line, and the anchor of the head."""
         self._empty.add(closer)
         for unit in range(head.begin, closer):
             self._needs[unit] = {*self._needs.get(unit, ()), closer, *head.anchor}
 
     def _end(self, place: Place, state: State) -> None:
-        """Close a section that starts with BEGIN. Each of its units needs the lines with BEGIN and END."""
+        """Close a section, such as BEGIN to END (`Enclosures`); its units need its first and last lines."""
         begin, end = state.begins.pop(), place.units[-1]
         state.close_record(begin)
         self._needs[end] = set(begin.units)
