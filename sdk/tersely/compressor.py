@@ -80,9 +80,10 @@ class Compressor:
         possible.
 
         With `budget` or `rate`, the best units fill the limit; with `recall` in addition, only units that
-        reach its threshold compete. Without a limit or a `level`, every unit that reaches the threshold is
-        kept, except repeats, so the size varies and the text can be empty. The text is never longer than the
-        input. See docs/options-and-results.md for more about options, statuses and reasons.
+        reach its threshold compete, unless everything fits. Without a limit or a `level`, every unit that
+        reaches the threshold is kept, except repeats, so the size varies and the text can be empty. The text
+        is never longer than the input. See docs/options-and-results.md for more about options, statuses and
+        reasons.
 
         Args:
             query: the question that the context should answer. If it is None, pass `budget`, `rate` or
@@ -98,9 +99,9 @@ class Compressor:
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: the gaps that get a mark. "structure": those between two kept units, unless only whole
-                sentences of running text are missing between two others; those in a list; and those of a
-                unit that was cut, also at its beginning and end. "all": every gap.
+            marks: the gaps that get a mark. "structure": those between two kept units, unless both and all
+                between them are whole sentences of running text; those in a list; and those of a unit that
+                was cut, also at its beginning and end. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
                 exceed `budget` or `abstain` is given.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.

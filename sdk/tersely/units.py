@@ -96,9 +96,10 @@ class Unit:
     end: int
     kind: Kind
     divisible: bool
-    """False for a heading and a whole sentence of running text, true for any other unit, also for a piece.
-    If true, the unit may be opened or cut if it is too large. If false, it stays whole, apart from a sentence
-    longer than `split.cutting.LONGEST_SENTENCE`, which may be cut too."""
+    """False for a heading and a whole sentence of running text, true for any other unit, also for a piece
+    and for a sentence of a web page that was opened. If true, the unit may be opened or cut if it is too
+    large. If false, it stays whole, apart from a sentence longer than `split.cutting.LONGEST_SENTENCE`, which
+    may be cut too."""
     doc: int = 0
     """Index of its document."""
     parent: int = 0

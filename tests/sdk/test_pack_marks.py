@@ -50,6 +50,13 @@ def test_a_mark_is_between_a_cut_sentence_and_the_next(before: bool, count: int,
             )
 
 
+@pytest.mark.parametrize("text", ["<!-- a -->\n\nThe lamp is lit.", "The lamp is lit.\n\n<!-- a -->"])
+def test_a_comment_at_the_edge_leaves_no_mark(text: str) -> None:
+    documents = [text, "Bread is sold here. It is sold every day."]
+    result = Compressor(FakeScorer()).compress("lamp", documents, budget=6, marks="all")
+    assert result.text == "The lamp is lit."
+
+
 def test_a_mark_names_what_was_left_out_there() -> None:
     records = [{"id": n, "name": f"lighthouse {n}", "built": 1700 + 3 * n} for n in range(40)]
     document = Document(json.dumps(records))

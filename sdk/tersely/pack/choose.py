@@ -306,7 +306,8 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
 
 
 def _unify_signs(text: str) -> str:
-    """Drop footnote numbers and spaces before percent signs; make long dashes spaces, and hyphens alike."""
+    """Drop footnote numbers, and the space before a percent sign. Replace long dashes by spaces, and all
+    hyphens inside words by "-"."""
     # Look for the signs first, which is fast: most sentences of a long document have no sign.
     if "[" in text:
         text = _FOOTNOTE.sub("", text)

@@ -6,7 +6,7 @@ replaced by a mark that counts them. A run that is shorter than its mark is kept
 Any other mark says only that something is missing. It is added between two kept units if anything was
 dropped between them, unless these two and everything between them are whole sentences of prose. If a unit
 was cut, a mark is also added wherever pieces of it are missing next to a kept one.
-With the option `marks="all"`, every gap gets a mark.
+With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
 
     `before` and `after` are positions in `units` with something dropped between them.
     """
-    if all(units[at].is_markup for at in range(before + 1, after)):
+    if _are_markup(units[before + 1 : after]):
         return ""
     left, right = units[before], units[after]
     are_prose = all(_is_prose(units[at]) for at in range(before, after + 1))
@@ -143,6 +143,11 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
     if are_prose and not any(c in "\r\n" for c in gap):
         return _choose((f" {_LONG} ", f" {_SHORT} ", _SHORT), len(gap))
     return _choose((f"\n{_LONG}\n", f"\n{_SHORT}\n", _SHORT), len(gap))
+
+
+def _are_markup(units: Sequence[Unit]) -> bool:
+    """Return whether there is nothing but markup, which leaves no mark."""
+    return all(unit.is_markup for unit in units)
 
 
 def _is_prose(unit: Unit) -> bool:
@@ -160,7 +165,7 @@ def mark_before(units: Sequence[Unit], document: range, first: int, *, everywher
         whole -= 1
     if whole < first:
         start = units[whole].start
-    elif everywhere and first > document.start and units[first].series is None:
+    elif everywhere and units[first].series is None and not _are_markup(units[document.start : first]):
         start = units[document.start].start
     else:
         return ""
@@ -174,7 +179,7 @@ def mark_after(units: Sequence[Unit], document: range, last: int, *, everywhere:
         whole += 1
     if whole > last:
         end = units[whole].end
-    elif everywhere and last + 1 < document.stop and units[last].series is None:
+    elif everywhere and units[last].series is None and not _are_markup(units[last + 1 : document.stop]):
         end = units[document.stop - 1].end
     else:
         return ""
