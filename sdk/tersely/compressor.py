@@ -99,11 +99,11 @@ class Compressor:
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: the gaps that get a mark. "structure": those between two kept units, unless both and all
-                between them are whole sentences of running text; those in a list; and those of a unit that
-                was cut, also at its beginning and end. "all": every gap.
-            min_tokens: return documents unchanged if together they have fewer tokens than this, unless they
-                exceed `budget` or `abstain` is given.
+            marks: the gaps that get a mark. "structure": those between two kept units, unless these two and
+                everything between them are whole sentences of running text; those in a list; and those of a
+                unit that was cut, also at its beginning and end. "all": every gap.
+            min_tokens: return documents unchanged if together they have fewer tokens than this, unless
+                `abstain` is given or they exceed `budget`.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.
 
         Returns:

@@ -225,7 +225,8 @@ class CompressedMessages:
     results: tuple[int, ...]
     """Positions of the compressed tool results, the newest first."""
     receipt: Compression
-    """The compression of the texts of these tool results. Its document i is message results[i]."""
+    """The compression of the texts of these tool results, with its kept and dropped spans. Its document i is
+    message results[i]."""
     tokens_before: int
     """Number of tokens of all messages, with those that roles and calls add."""
     tokens_after: int
@@ -276,11 +277,11 @@ def compress_messages(
     def apply(**limits: Any) -> CompressedMessages:
         if options.timeout is not None:
             limits["timeout"] = max(LEAST_TIME_S, options.timeout - (time.monotonic() - started))
-        receipt = compressor.compress(query, texts, **limits)
-        if receipt.status not in ("compressed", "degraded"):
-            return CompressedMessages(before, results, receipt, tokens_before, tokens_before)
-        after = _replace_results(before, results, receipt, count)
-        return CompressedMessages(after, results, receipt, tokens_before, measure_tokens(after, count))
+        compression = compressor.compress(query, texts, **limits)
+        if compression.status not in ("compressed", "degraded"):
+            return CompressedMessages(before, results, compression, tokens_before, tokens_before)
+        after = _replace_results(before, results, compression, count)
+        return CompressedMessages(after, results, compression, tokens_before, measure_tokens(after, count))
 
     if not options.is_limited:
         return apply()
@@ -312,10 +313,10 @@ def _find_long_results(messages: Sequence[Json], least: int, count: Callable[[st
 
 
 def _replace_results(
-    messages: Sequence[Json], results: Sequence[int], receipt: Compression, count: Callable[[str], int]
+    messages: Sequence[Json], results: Sequence[int], compression: Compression, count: Callable[[str], int]
 ) -> list[Json]:
     """Return the messages with the compressed texts of `results`, if those are shorter."""
-    kept = {document.source: document.text for document in receipt.documents}
+    kept = {document.source: document.text for document in compression.documents}
     after = list(messages)
     for number, position in enumerate(results):
         before = get_text(messages[position])

@@ -33,8 +33,8 @@ class Span:
     score: float
     """The score of the unit, in [0, 1]. Higher means more likely to be needed. 0.0 if nothing was scored. If
     the model failed, the score is higher for more exact matches, but is not a probability. Without a query,
-    the score says how much of the documents' subjects the unit adds, for its length, to those of the units
-    with higher scores. The best unit has 1.0."""
+    the score says how much the unit adds, for its length, to what the units with higher scores cover of the
+    documents' subjects. The best unit has 1.0."""
     reason: str
     """The reason why it was kept or dropped; docs/options-and-results.md explains each reason."""
 
@@ -148,7 +148,8 @@ class Compression:
     reason: str | None
     """The reason why the status is not "compressed"; None if it is."""
     model: str
-    """Name and checksum of the model, as "name@12345678"; "coverage" without a query."""
+    """Name and checksum of the model, as "name@12345678"; the class name of a scorer of your own; "coverage"
+    without a query."""
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split" (into units), "score", "pack" (choose and render), "total"."""
     recall_met: bool | None = None

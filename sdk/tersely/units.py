@@ -125,7 +125,7 @@ class Unit:
 
     @property
     def is_member(self) -> bool:
-        """True if it belongs to a series or is markup."""
+        """True if it is scored as structure, because it belongs to a series or is markup."""
         return self.series is not None or self.is_markup
 
     @property

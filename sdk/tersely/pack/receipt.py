@@ -22,7 +22,7 @@ def write_receipt(
 ) -> Compression:
     """Return the result of a request: the text of the selection and its receipt, without timings.
 
-    `model` is the model's name with its checksum.
+    `model` is the name that the result gives for the model; see `Compression.model`.
     """
     scores, failure, refusal = scored.scores, scored.failure, scored.refusal
     divided_and_kept = {

@@ -158,7 +158,7 @@ class _Reader:
         state.continued = None
         while state.parents:
             ended = state.parents[-1]
-            # An inner record ends with its run. The indent of its `Head` is 1 less than that of its line.
+            # An inner record ends with its run. Its `Head.indent` is 1 less than the indent of its line.
             is_past = run != ended.run and ended.indent == indent - 1
             if ended.indent < indent and not (ended.is_option_or_record and (is_option_or_record or is_past)):
                 break
@@ -219,10 +219,10 @@ class _Reader:
 
     def _end(self, place: Place, state: State) -> None:
         """Close a section, such as BEGIN to END (`Enclosures`); its units need its first and last lines."""
-        begin, end = state.begins.pop(), place.units[-1]
-        state.close_record(begin)
-        self._needs[end] = set(begin.units)
-        self._enclose(begin, end)
+        first_line, last_unit = state.begins.pop(), place.units[-1]
+        state.close_record(first_line)
+        self._needs[last_unit] = set(first_line.units)
+        self._enclose(first_line, last_unit)
 
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
