@@ -1,6 +1,6 @@
 """The main path of a compression, in four steps over immutable values.
 
-split     split/documents   documents become units; a unit that alone exceeds a limit is cut into pieces
+split     split/documents   documents become units; a unit too large for the limit may be cut into pieces
 score     score/scoring     each unit gets a score, and each document a relevance
 choose    pack/choose       the units above the threshold, or the best that fit a limit, rendered as text
 receipt   pack/receipt      a reason for every unit

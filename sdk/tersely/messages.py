@@ -93,10 +93,10 @@ def _check_content(role: str, content: object, may_be_empty: bool) -> None:
 
 def _check_result(call: object, unanswered: list[str]) -> None:
     if call not in unanswered:
+        waiting = f"only {show_value(unanswered)} wait" if unanswered else "no call waits"
         raise InvalidInputError(
-            f"A tool result answers the call {show_value(call)}, but "
-            + (f"{show_value(unanswered)} are unanswered." if unanswered else "no call is unanswered.")
-            + " Append the assistant message with its tool_calls first, and each result once."
+            f"A tool result answers the call {show_value(call)}, but {waiting} for a result. Append the "
+            "assistant message with its tool_calls first, and each result once."
         )
 
 
@@ -246,9 +246,9 @@ def compress_messages(
     Args:
         compressor: chooses the parts to keep, and counts tokens.
         messages: in OpenAI's format.
-        query: the question that the results should answer; None for the user's last message. Without either,
-            the parts that cover as much of the results as possible are kept; then `budget` or `rate` is
-            needed.
+        query: the question that the results should answer; None for the last words of the user. Without
+            either, the parts that cover as much of the results as possible are kept; then `budget` or `rate`
+            is needed.
         budget: the largest number of tokens of all messages, with those that roles and calls add.
         rate: the same limit, as a share of `tokens_before`, in (0, 1]. With neither `budget` nor `rate`, the
             results keep the parts that score above the model's own threshold.
@@ -263,8 +263,8 @@ def compress_messages(
     options = CompressionOptions(budget=budget, rate=rate, timeout=timeout)
     if query is None and not options.is_limited:
         raise InvalidInputError(
-            "There is no query and no message of the user, so nothing says how much is enough. Pass query, "
-            "budget or rate."
+            "There is no query, and no message has words of the user, so nothing says how much is enough. "
+            "Pass query, budget or rate."
         )
     started = time.monotonic()
     count = compressor.count_tokens

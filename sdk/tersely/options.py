@@ -125,7 +125,10 @@ class CompressionOptions:
     min_tokens: int | None = field(
         default=None,
         metadata=_option(
-            _check_tokens, "N", "return everything unchanged if the input has fewer than N tokens"
+            _check_tokens,
+            "N",
+            "return everything unchanged if the input has fewer than N tokens (not with --abstain, nor if it "
+            "exceeds the budget)",
         ),
     )
     timeout: float | None = field(

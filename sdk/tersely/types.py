@@ -33,8 +33,8 @@ class Span:
     score: float
     """The score of the unit, in [0, 1]. Higher means more likely to be needed. 0.0 if nothing was scored. If
     the model failed, the score is higher for more exact matches, but is not a probability. Without a query,
-    the score says how much the unit adds, for its length, to what the units with higher scores cover of the
-    documents' subjects. The best unit has 1.0."""
+    the score says how much the unit adds, relative to its length, to the subjects that the units with higher
+    scores cover. The best unit has 1.0."""
     reason: str
     """The reason why it was kept or dropped; docs/options-and-results.md explains each reason."""
 

@@ -145,7 +145,7 @@ def test_the_messages_of_the_caller_do_not_change() -> None:
     [
         ("hello", "The messages are a str"),
         ({"role": "user", "content": "x"}, "The messages are a dict"),
-        ([*HISTORY[:2], make_result("a", "x")], "no call is unanswered"),
+        ([*HISTORY[:2], make_result("a", "x")], "no call waits for a result"),
         ([*HISTORY[:3], {"role": "user", "content": "?"}], "have no result yet"),
         ([{"role": "system", "content": "x"}], "Pass query, budget or rate"),
         ([{"role": "robot", "content": "x"}], "role 'robot'"),

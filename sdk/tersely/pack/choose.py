@@ -114,8 +114,8 @@ def choose(
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
         # Shorter units came first and left no room for the best one. The kept scores can then sum to much
-        # less than possible. So try selections with the best unit, and take the one with the highest sum
-        # (Lin and Bilmes, 2010).
+        # less than possible. So also try two selections with the best unit, and take the one of all three
+        # with the highest sum (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda chosen: math.fsum(unit_scores[at] for at in chosen))
     kept_keys = {c.key for c in candidates if c.key and c.position in kept}

@@ -114,7 +114,7 @@ def score_by_model(
 def score_by_matches(query: str, split: Split) -> Scores:
     """Return scores by BM25 over the units: b / (1 + b) for a BM25 of b."""
     matches = BM25(split.texts, only=query).scores(query)
-    return _rate_documents(matches / (1.0 + matches), split)
+    return _add_relevance(matches / (1.0 + matches), split)
 
 
 def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
@@ -136,10 +136,10 @@ def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
     ]
     # Rank more units than fit, because some of the best do not fit. With a level, rank all.
     enough = 2.0 * split.limit if options.is_limited and options.level is None else math.inf
-    return _rate_documents(np.array(score_units(texts, enough)), split)
+    return _add_relevance(np.array(score_units(texts, enough)), split)
 
 
-def _rate_documents(scores: Floats, split: Split) -> Scores:
+def _add_relevance(scores: Floats, split: Split) -> Scores:
     """Return the scores with a relevance for each document: the score of its best unit."""
     relevance = np.zeros(len(split.documents))
     if len(scores):
@@ -169,7 +169,7 @@ def _run_model(
 ) -> Scores:
     """Return the model's scores, with the reranker's `relevance` if there is one.
 
-    Raises ValueError for scores that are too few or not numbers. Errors of the model pass through.
+    Raises ValueError unless there is a number for each unit. Errors of the model pass through.
     """
     to_read = range(len(split.documents))
     if relevance is not None and options.max_docs is not None:

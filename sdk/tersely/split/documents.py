@@ -220,8 +220,9 @@ def _divide(
     is_limited = options.is_limited
     if is_limited and options.level is None and limit >= ROOMY * tokens_before:
         largest = sys.maxsize
-    part = max(SMALLEST_PART, min(PIECE, 2 * limit)) if is_limited else PIECE
-    sizes = Sizes(part, max(part, min(LARGEST_FUNCTION, 2 * limit)) if is_limited else part)
+    half = limit * CHARACTERS_PER_TOKEN // 2  # about half of the limit, in code points
+    size = max(SMALLEST_PART, min(PIECE, half)) if is_limited else PIECE
+    sizes = Sizes(size, max(size, min(LARGEST_FUNCTION, half)) if is_limited else size)
     bounds = options.bounds
     is_alone = sum(map(len, whole)) == 1
     base = 0
