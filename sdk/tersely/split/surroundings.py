@@ -18,6 +18,7 @@ _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|
 _COMMENTS = ("#", "//", ";", "--", "%")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
+_BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
@@ -50,7 +51,11 @@ class Surroundings:
         leaders = _find_leaders(places)
         self._titles.update(leaders)
         self._alien = _find_alien(places, leaders[-1]) if leaders else None
-        self._subjects = {**dict(_find_noted(places)), **dict(_find_labelled(places))}
+        self._subjects = {
+            **dict(_find_items(places)),
+            **dict(_find_noted(places)),
+            **dict(_find_labelled(places)),
+        }
 
     def is_option(self, place: Place) -> bool:
         """Return whether a line begins with the name of an option, and does not continue the text above
@@ -78,8 +83,8 @@ class Surroundings:
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more.
 
-        That is the line above an exception, the numbered line above a note in a gutter, or the line above a
-        label such as `Metadata:` that several lines have.
+        That is the line above an exception, the line above an item such as `- locked`, the numbered line above
+        a note in a gutter, or the line above a label such as `Metadata:` that several lines have.
         """
         if place in self._subjects:
             return self._subjects[place]
@@ -234,6 +239,20 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
         elif target is not None:
             for unit in place.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
+
+
+def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that begins with a bullet, and the last line above it in its run that has its indent and
+    no bullet."""
+    above: list[Place] = []
+    for place in places:
+        is_item = _BULLETED.match(place.line) is not None
+        while above and (above[-1].run != place.run or above[-1].indent >= place.indent + is_item):
+            above.pop()
+        if not is_item:
+            above.append(place)
+        elif above and above[-1].indent == place.indent and above[-1].block.kind == "line":
+            yield place, above[-1]
 
 
 def _find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
