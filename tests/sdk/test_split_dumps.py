@@ -15,11 +15,13 @@ CASES = {
 5  1    |	at yard.Rope.pull(Rope.java:12)
 6  1 5  |	- locked <0x41> (a yard.Rope)
 7  1    |	at yard.Yard.run(Yard.java:7)
+8  1    |	at yard.Mast.stand(Mast.java:20)
+9  1 8  |	- locked <0x43> (a yard.Mast)
         |
-8       |"lamp" #13 daemon prio=5
-9  8    |   State: RUNNABLE
-10 8    |	at yard.Lamp.burn(Lamp.java:3)
-11 8 10 |	- locked <0x42> (a yard.Wick)
+10      |"lamp" #13 daemon prio=5
+11 10   |   State: RUNNABLE
+12 10   |	at yard.Lamp.burn(Lamp.java:3)
+13 10 12|	- locked <0x42> (a yard.Wick)
 """,
     "continued elements": """
 1       |* crane for the yard
