@@ -59,6 +59,102 @@ CASES = {
 21* 19  |</Directory>
 22* 16  |</VirtualHost>
 """,
+    "messages with different first lines": """
+1       |SHIP/2.0 200 OK
+2  1    |Via: north 41
+3  1    |Call: crane 13
+4  1    |Length: 0
+        |
+5       |STAY quay:lamp SHIP/2.0
+6  5    |Via: south 42
+7  5    |Call: lamp 14
+8  5    |Length: 0
+        |
+9       |STAY quay:rope SHIP/2.0
+10 9    |Via: south 43
+11 9    |Call: rope 15
+12 9    |Length: 0
+""",
+    "groups whose names look alike": """
+1*      |NORTH CRANE TEAM
+2  1    |M:	Ada Moe
+3  1    |S:	Works
+        |
+4*      |RED LAMP TEAM
+5  4    |M:	Ben Roy
+6  4    |S:	Rests
+        |
+7*      |SOUTH CRANE TEAM
+8  7    |M:	Tora Vik
+9  7    |S:	Works
+        |
+10*     |OLD ROPE TEAM
+11 10   |M:	Nils Vik
+12 10   |S:	Rests
+""",
+    "a play": """
+1*      |INT. THE OLD YARD - DAY
+        |
+2~ 1    |A crane lies beside the lamp.
+        |
+3* 1    |ADA
+4~ 1 3  |I sold the crane for 40 crowns.
+        |
+5* 1    |BEN
+6~ 1 5  |I sold the lamp for 12 crowns.
+        |
+7*      |EXT. THE PIER - NIGHT
+        |
+8~ 7    |A rope lies beside the hook.
+        |
+9* 7    |ADA
+10 7 9  |(quietly)
+11~ 7 9 |I sold the rope for 7 crowns.
+        |
+12* 7   |BEN
+13~ 7 12|I sold the hook for 3 crowns.
+""",
+    "a queue of mails": """
+1*      |-Queue ID-  --Size-- ----Arrival Time---- -Sender/Recipient-------
+2  1    |653BB2FD4F     5382 Thu Nov 26 14:00:00  ada@quay.example
+3  1 2  |(connect to north.example[10.1.1.2]:25: timed out)
+4  1 2  |                                         ben@north.example
+        |
+5  1    |C1531876D6     3046 Thu Nov 26 17:00:00  tora@quay.example
+6  1 5  |(connect to south.example[10.1.1.3]:25: timed out)
+7  1 5  |                                         nils@south.example
+        |
+8  1    |DE41A75E2C     7667 Thu Nov 26 11:00:00  else@quay.example
+9  1 8  |(connect to east.example[10.1.1.4]:25: timed out)
+10 1 8  |                                         ida@east.example
+        |
+        |-- 16 Kbytes in 3 Requests.
+""",
+    "records under the same heading": """
+1*      |  --- Volume of logs ---
+2  1    |  Path                /dev/quay/crane
+3  1 2  |  Group               north
+4  1 2  |  Size                12 GiB
+5  1 2  |  Opened              3
+        |
+11*     |  --- Volume of logs ---
+12 11   |  Path                /dev/quay/lamp
+13 11 12|  Group               south
+14 11 12|  Size                40 GiB
+15 11 12|  Opened              7
+""",
+    "a list indented less than its name": """
+1       |crane:
+2  1    |  Installed: 1.4
+3* 1    |  Versions:
+4  1 3  | *** 1.4 500
+5  1 3  |     1.3 100
+6       |lamp:
+7  6    |  Installed: 2.1
+8* 6    |  Versions:
+9  6 8  | *** 2.1 500
+10 6 8  |     2.0 100
+""",
 }
 
 

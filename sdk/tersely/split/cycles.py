@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.places import BULLETS, Head, Place
+from tersely.split.tables import are_names
 from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
 
 _LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
@@ -80,13 +81,28 @@ def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
 def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[int | None]) -> None:
     """Add what is known of the lines of a region, whose owners are given, to `found`."""
     names = _find_names(region, owners)
+    columns = _find_columns(region, owners)
+    below = region.index(columns) if columns else len(region)
     chains: dict[int | None, tuple[int, ...]] = {None: ()}
     for at, owner in enumerate(owners):
         chain = chains[owner]
         chains[at] = (*chain, at)
         own = [region[name] for head in chain for name in names[head] if name != at]
         heads = [Head(tuple(name.units), name.indent, name.run) for name in own]
+        if columns and at > below:
+            heads.append(Head((*columns.units,), columns.indent, columns.run, is_line=True))
         found[region[at]] = Cycle(region[0], [region[head] for head in chain], heads)
+
+
+def _find_columns(region: Sequence[Place], owners: Sequence[int | None]) -> Place | None:
+    """Return the line right above the first record if it names the columns of all records."""
+    first = min(owner for owner in owners if owner is not None)
+    above = region[first - 1]
+    return (
+        above
+        if first and above.run == region[first].run and are_names(above.line, [region[first].line])
+        else None
+    )
 
 
 def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[int, list[int]]:
@@ -154,8 +170,15 @@ def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
         if tags and is_regular(tags):
             owners = _Reader(tags, region).owners
             if any(owner is not None for owner in owners):
-                return owners
+                return None if _are_runs(region, owners) else owners
     return None
+
+
+def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
+    """Return whether blank lines divide the records: each cycle begins right below the first line of a run."""
+    starts = [at for at in {*owners} if at is not None and owners[at] is None]
+    below = sum(at > 0 and region[at - 1].starts_run and not region[at].starts_run for at in starts)
+    return below == len(starts) > 1
 
 
 def _read_levels(region: Sequence[Place]) -> list[int | None] | None:

@@ -175,7 +175,7 @@ class _Reader:
             is_flush = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
             if is_flush or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
-        if state.announcer and not self._around.is_announced(place, state.announcer):
+        if state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
             state.announcer = None
         if state.label and not self._around.goes_on(place, state.label):
             state.label = None

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tersely.split.lines import CLOSER
 from tersely.split.places import CUE, Place
+from tersely.split.prose import is_in_capitals
 
 LABEL = re.compile(
     r"""[ \t]*(?:[-*+•][ \t]+)?["'*_`]*
@@ -20,6 +22,8 @@ QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.
 ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
 """The start of a line with a name, a colon and a value. `Hash Join  (cost=1)` is not such a line."""
+_COLUMN = re.compile(r"\s*[^\W\d_][\w/-]*(?: [\w/-]+)?(?: {2,}|\t+)\S")
+"""A line with a name and its value, which a gap divides."""
 OPTION = re.compile(r"\s*--?[A-Za-z]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -53,6 +57,16 @@ class Records:
             run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
         }
         """Runs in which at least half of the lines, and at least two, have a name and a value."""
+        headings = Counter(place.line for place in places if place.block.kind == "heading")
+        self._named = {
+            place
+            for above, place in pairwise(places)
+            if headings[above.line] > 1
+            and above.block.kind == "heading"
+            and (LABEL.match(place.line) or _COLUMN.match(place.line))
+        }
+        """The lines with a value right below headings that recur. They tell these sections apart."""
+        self.leads |= self._named
         self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
     def _follows_preamble(self, place: Place) -> bool:
@@ -70,7 +84,7 @@ class Records:
 
     def is_head(self, place: Place) -> bool:
         """Return whether the first line of a run tells what the other lines are about."""
-        if place.run in self._tables or CUE.match(place.line):
+        if place.run in self._tables or place in self._named or CUE.match(place.line):
             return True
         below = place.below
         while below is not None and below.run == place.run and below.indent > place.indent:
@@ -88,8 +102,10 @@ class Records:
             return False
         if place.block.kind == "sentence" and below.block.kind == "line":
             return self._starts[first_word(place)] > 1
-        if place.block.kind != "line" or below.block.kind == "sentence":
+        if place.block.kind != "line":
             return False
+        if below.block.kind == "sentence":
+            return is_in_capitals(place.line)
         words = [first_word(place), first_word(below)]
         return shape(place.line) != shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
 

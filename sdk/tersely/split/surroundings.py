@@ -83,8 +83,8 @@ class Surroundings:
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more.
 
-        That is the line above an exception, the line above an item such as `- locked`, the numbered line above
-        a note in a gutter, or the line above a label such as `Metadata:` that several lines have.
+        That is the line above an exception, the line above an item such as `- locked`, the numbered line
+        above a note in a gutter, or the line above a label such as `Metadata:` that several lines have.
         """
         if place in self._subjects:
             return self._subjects[place]
@@ -134,10 +134,11 @@ class Surroundings:
             return place.run == label.run and place.block.kind == "sentence"
         return place.indent > label.indent  # a value may have several paragraphs
 
-    def is_announced(self, place: Place, announcer: Head) -> bool:
+    def is_announced(self, place: Place, announcer: Head, is_inside: bool) -> bool:
         """Return whether `announcer` announces a block, and note in `announcer` how far it reaches.
 
-        `announcer` is a line that ends with a colon.
+        `announcer` is a line that ends with a colon. `is_inside`: whether a line above it is indented less
+        than the block. Then the block may be indented less than `announcer`.
         """
         run = place.run
         above = place.above or place
@@ -152,6 +153,8 @@ class Surroundings:
             if announcer.body_indent < 0:
                 announcer.body_indent = place.indent
                 announcer.is_named = place.line.startswith(name)
+                if is_inside:
+                    announcer.indent = min(announcer.indent, place.indent)
             if announcer.is_named and place.indent == announcer.indent and not place.line.startswith(name):
                 return False
             return place.indent >= max(announcer.indent, announcer.body_indent)
@@ -211,7 +214,11 @@ def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     ends = {*leaders, len(starts)}
     below = [shape(starts[at + 1].line) for at in leaders if at + 1 not in ends]
     differ = len({starts[at].line for at in leaders}) == len(leaders)
-    return [starts[at] for at in leaders] if differ and len(below) > 1 and len({*below}) == 1 else []
+    if not differ or len(below) < 2 or len({*below}) > 1:
+        return []
+    # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names: then the runs below begin like them.
+    is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
+    return [] if is_alike else [starts[at] for at in leaders]
 
 
 def _find_alien(places: Sequence[Place], last: Place) -> Place | None:
@@ -242,8 +249,7 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 
 
 def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line that begins with a bullet, and the last line above it in its run that has its indent and
-    no bullet."""
+    """Yield each line with a bullet, and the last line above it in its run with its indent and no bullet."""
     above: list[Place] = []
     for place in places:
         is_item = _BULLETED.match(place.line) is not None
