@@ -155,6 +155,52 @@ CASES = {
 9  6 8  | *** 2.1 500
 10 6 8  |     2.0 100
 """,
+    "licences of files": """
+1       |Format: the format of 2012
+2  1    |Name: pier
+        |
+3       |Files: *
+4  3    |Copyright: 1998 Ada Moe
+5  3    |License: OAK-1
+        |
+6       |Files: crane.c
+7  6    |Copyright: (C) 2005 The Yard of the Pier, and others.
+8  6    |License: OAK-1
+9  6    |Comment: Given by the keeper of the yard, who is old.
+        |
+10      |Files: lamp.c
+11 10   |Copyright: (C) 2006 The Yard of the Pier, and others.
+12 10   |License: ASH-2
+13 10   |Comment: Its keeper did not say what the licence is.
+        |
+14      |License: OAK-1
+15~ 14  | Ships may stay at the pier until the tide turns again.
+16* 14  |Comment:
+17~ 14 16| The keeper of the yard calls it the licence of oak.
+        |
+18      |License: ASH-2
+19~ 18  | No lamp may burn at the pier after the end of the night.
+20* 18  |Comment:
+21~ 18 20| The keeper of the yard calls it the licence of ash.
+""",
+    "equal keys, which are not YAML": """
+1       |Format: the format of 2012
+2  1    |Name: pier
+3* 1    |Comment:
+4  1 3  | about the ropes: see the yard
+        |
+6       |Files: *
+7  6    |Copyright: 1998 Ada Moe
+8  6    |License: OAK-1
+        |
+9       |Files: crane.c
+10 9    |Copyright: 2005 Ben Roy
+11 9    |License: OAK-2
+        |
+12      |Files: lamp.c
+13 12   |Copyright: 2006 Tora Vik
+14 12   |License: ASH-2
+""",
 }
 
 

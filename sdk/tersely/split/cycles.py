@@ -175,7 +175,7 @@ def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
 
 
 def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
-    """Return whether blank lines divide the records: each cycle begins right below the first line of a run."""
+    """Return whether blank lines divide the records: each cycle begins below the first line of a run."""
     starts = [at for at in {*owners} if at is not None and owners[at] is None]
     below = sum(at > 0 and region[at - 1].starts_run and not region[at].starts_run for at in starts)
     return below == len(starts) > 1
