@@ -18,6 +18,8 @@ _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|
 _COMMENTS = ("#", "//", ";", "--", "%")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
+_FIELD_SIGNS = frozenset(":!@$&~^")
+"""Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
@@ -52,6 +54,7 @@ class Surroundings:
         self._titles.update(leaders)
         self._alien = _find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
+            **dict(_find_continued(places)),
             **dict(_find_items(places)),
             **dict(_find_noted(places)),
             **dict(_find_labelled(places)),
@@ -83,8 +86,9 @@ class Surroundings:
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more.
 
-        That is the line above an exception, the line above an item such as `- locked`, the numbered line
-        above a note in a gutter, or the line above a label such as `Metadata:` that several lines have.
+        That is the line above an exception, the line above an item such as `- locked`, the last line with the
+        sign that begins all fields of the text, the numbered line above a note in a gutter, or the line above
+        a label such as `Metadata:` that several lines have.
         """
         if place in self._subjects:
             return self._subjects[place]
@@ -246,6 +250,23 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
         elif target is not None:
             for unit in place.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
+
+
+def _find_continued(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that continues a field above it, and the line that begins the field.
+
+    That is a line without the sign, such as `:`, that at least half of the lines begin with.
+    """
+    signs = Counter(place.line[:1] for place in places)
+    sign, count = signs.most_common(1)[0] if signs else ("", 0)
+    if count * 2 < len(places) or sign not in _FIELD_SIGNS:
+        return
+    field: Place | None = None
+    for place in places:
+        if place.line.startswith(sign):
+            field = place
+        elif field and place.run == field.run and place.is_text:
+            yield place, field
 
 
 def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
