@@ -227,6 +227,45 @@ CASES = {
 23 13 21 22|?33IDA ROY OF THE PIER
 24 13    |:62F:C2,75
 """,
+    "an end alone in its paragraph": """
+1* 6    |define LIFT
+2  1 6  |lift rope 4
+        |
+3  1 6  |drop rope 9
+        |
+6* 1    |End define
+        |
+7* 9    |define BURN
+8  7 9  |burn wick 3
+9* 7    |End define
+""",
+    "a queue with a number of digits": """
+1*      |-Queue ID-  --Size-- ----Arrival Time---- -Sender/Recipient-------
+2  1    |653BB2FD4F     5382 Thu Nov 26 14:00:00  ada@quay.example
+3  1 2  |(connect to north.example[10.1.1.2]:25: timed out)
+        |
+4  1    |C1531876D6     3046 Thu Nov 26 17:00:00  tora@quay.example
+5  1 4  |(connect to south.example[10.1.1.3]:25: timed out)
+        |
+6  1    |4263446700     7667 Thu Nov 26 11:00:00  else@quay.example
+7  1 6  |(connect to east.example[10.1.1.4]:25: timed out)
+""",
+    "a list with a flag": """
+1       |crane:
+2  1    |  Installed: 1.3
+3* 1    |  Versions:
+4  1 3  |     1.4 500
+5  1 3 4|        500 north
+6  1 3  | *** 1.3 100
+7  1 3 6|        100 south
+8       |lamp:
+9  8    |  Installed: 2.1
+10* 8   |  Versions:
+11 8 10 | *** 2.1 500
+12 8 10 11|        500 north
+13 8 10 |     2.0 100
+14 8 10 13|        100 south
+""",
 }
 
 

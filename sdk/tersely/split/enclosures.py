@@ -38,13 +38,17 @@ class Enclosures:
         self._first = {first for first, _ in pairs}
         self._last = {last for _, last in pairs}
 
+    def holds(self, place: Place) -> bool:
+        """Return whether a line begins or ends a section that has both lines."""
+        return place in self._first or place in self._last
+
     def begins(self, place: Place) -> bool:
         """Return whether a line begins a section."""
-        return place.is_text and (place in self._first or _BEGIN.match(place.line) is not None)
+        return place in self._first or (place.is_text and _BEGIN.match(place.line) is not None)
 
     def ends(self, place: Place) -> bool:
         """Return whether a line ends a section."""
-        return place.is_text and (place in self._last or _END.match(place.line) is not None)
+        return place in self._last or (place.is_text and _END.match(place.line) is not None)
 
 
 def names_record(place: Place) -> bool:
@@ -66,7 +70,7 @@ def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     lasts = {
         place: found["word"].lower()
         for place in places
-        if place.is_text and (found := _LAST.match(place.line.lstrip()))
+        if _is_line(place) and (found := _LAST.match(place.line.lstrip()))
     }
     words = list(dict.fromkeys(lasts.values()))[:_MOST_WORDS]
     if not words:
@@ -76,10 +80,15 @@ def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
         if place in lasts:
             if firsts := opened[lasts[place], place.indent]:
                 yield firsts.pop(), place
-        elif place.is_text and (found := _WORD.match(place.line.lstrip())):
+        elif _is_line(place) and (found := _WORD.match(place.line.lstrip())):
             for word in words:
                 if found["word"].lower().startswith(word):
                     opened[word, place.indent].append(place)
+
+
+def _is_line(place: Place) -> bool:
+    """Return whether a place may begin or end a section. Such a line looks like a title if it is alone."""
+    return place.is_text or place.block.kind == "heading"
 
 
 def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[Place, Place]]:

@@ -76,7 +76,7 @@ class _Reader:
         """Return the links; see `find_links`."""
         state = State()
         for place in self._places:
-            if place.block.kind == "heading":
+            if place.block.kind == "heading" and not self._enclosures.holds(place):
                 self._add_heading(place, state)
                 continue
             self._close(place, state)

@@ -41,6 +41,8 @@ RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
 _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
 """A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""
+_FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
+"""The sign of a line that is the current one, or was chosen. Other lines of the list have blanks instead."""
 _RIGHT = re.compile(r"[ ]*\d+(?=\s)")
 _TIME = re.compile(r"\s*[\[(]?\d")
 
@@ -187,6 +189,10 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     guttered = {run for _, line, run in entries if line.strip() == "|"}
     has_signs = any(map(_SIGNED_BLOCK.match, firsts))
     indents = [_find_indent(lines, block, has_signs, run in guttered) for block, _, run in entries]
+    columns = {*zip(runs, indents, strict=True)}
+    for number, (run, line) in enumerate(zip(runs, firsts, strict=True)):
+        if (flag := _FLAG.match(line)) and (run, len(flag[0])) in columns:
+            indents[number] = len(flag[0])
     for number, (block, below) in enumerate(pairwise(blocks)):
         if _are_aligned(firsts[number], firsts[number + 1]):
             indents[number + 1] = indents[number]
