@@ -266,6 +266,20 @@ CASES = {
 13 8 10 |     2.0 100
 14 8 10 13|        100 south
 """,
+    "authors of a version": """
+1*      |pier (3.11-4) unstable; urgency=medium
+        |
+2* 1    |  [Ada Moe]
+3  1 2  |  * Remove the rope of the old crane.
+        |
+4* 1    |  [Ben Roy]
+5  1 4  |  * Light the lamp of the new crane.
+        |
+6*      |pier (3.11-3) unstable; urgency=medium
+        |
+7* 6    |  [Ada Moe]
+8  6 7  |  * Count the hooks of the yard.
+""",
 }
 
 

@@ -228,7 +228,7 @@ class _Reader:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
-        while headings and (headings[-1].depth >= depth or headings[-1].indent > place.indent):
+        while headings and headings[-1].ends_at(depth, place.indent):
             headings.pop()
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender])])

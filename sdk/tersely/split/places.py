@@ -31,6 +31,8 @@ _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MOST_STYLES = 5
+_NESTED = 2
+"""Spaces by which a heading is indented more than the heading of the section that it is in, if at all."""
 _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
@@ -103,6 +105,11 @@ class Head:
     """The first line of a heading, or of a block that announces others."""
     begin: int = 0
     """The first unit of its whole statement: of an `else`, the `if`; of most other heads, the head itself."""
+
+    def ends_at(self, depth: int, indent: int) -> bool:
+        """Return whether the section of this heading ends at a heading with this depth and indent."""
+        is_below = indent - self.indent >= _NESTED
+        return self.indent > indent or (self.depth >= depth and not is_below)
 
 
 @dataclass(slots=True)
