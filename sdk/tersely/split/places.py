@@ -32,7 +32,7 @@ _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MOST_STYLES = 5
 _NESTED = 2
-"""Spaces by which a heading is indented more than the heading of the section that it is in, if at all."""
+"""Fewest spaces by which a heading in a section is indented more than the title of the section."""
 _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
@@ -107,8 +107,11 @@ class Head:
     """The first unit of its whole statement: of an `else`, the `if`; of most other heads, the head itself."""
 
     def ends_at(self, depth: int, indent: int) -> bool:
-        """Return whether the section of this heading ends at a heading with this depth and indent."""
-        is_below = indent - self.indent >= _NESTED
+        """Return whether the section of this heading ends at a heading with this depth and indent.
+
+        It does not end at a heading such as `  [Ada]` that is indented more than a title.
+        """
+        is_below = indent - self.indent >= _NESTED and depth < _NUMBERED and self.depth == _TITLE
         return self.indent > indent or (self.depth >= depth and not is_below)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -22,8 +22,8 @@ QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.
 ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
 """The start of a line with a name, a colon and a value. `Hash Join  (cost=1)` is not such a line."""
-_COLUMN = re.compile(r"\s*[^\W\d_][\w/-]*(?: [\w/-]+)?(?: {2,}|\t+)\S")
-"""A line with a name and its value, which a gap divides."""
+_VALUED = re.compile(r"\s*(?P<name>[^\W\d_][\w/-]*(?: [\w/-]+)?)(?:[ \t]*[:=][ \t]*| {2,}|\t+)\S")
+"""A line with a name and its value, which a sign or a gap divides."""
 OPTION = re.compile(r"\s*--?[A-Za-z]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -57,15 +57,7 @@ class Records:
             run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
         }
         """Runs in which at least half of the lines, and at least two, have a name and a value."""
-        headings = Counter(place.line for place in places if place.block.kind == "heading")
-        self._named = {
-            place
-            for above, place in pairwise(places)
-            if headings[above.line] > 1
-            and above.block.kind == "heading"
-            and (LABEL.match(place.line) or _COLUMN.match(place.line))
-        }
-        """The lines with a value right below headings that recur. They tell these sections apart."""
+        self._named = _find_named(places)
         self.leads |= self._named
         self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
@@ -124,6 +116,23 @@ class Records:
         if below is None or below.run in self._records:
             return False
         return below.run not in self._tables or first_word(below) != first_word(place)
+
+
+def _find_named(places: Sequence[Place]) -> set[Place]:
+    """Return the lines right below headings that recur word for word, if all begin with one name.
+
+    Their values tell the sections apart.
+    """
+    below: dict[str, list[Place]] = defaultdict(list)
+    for above, place in pairwise(places):
+        if above.block.kind == "heading":
+            below[above.line].append(place)
+    named: set[Place] = set()
+    for found in below.values():
+        names = {match and match["name"] for match in map(_VALUED.match, (place.line for place in found))}
+        if len(found) > 1 and len(names) == 1 and None not in names:
+            named.update(found)
+    return named
 
 
 def shape(line: str) -> str:
