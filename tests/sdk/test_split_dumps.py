@@ -280,6 +280,15 @@ CASES = {
 7* 6    |  [Ada Moe]
 8  6 7  |  * Count the hooks of the yard.
 """,
+    "more entries than a block of code has lines": "\n".join(
+        f"""{at}* |Thu 2026-05-14 12:00:{at % 60:02}.000001 UTC [s=4;i={at}]
+{at + 1} {at}|    PRIORITY={at}
+{at + 2} {at}|    PID=4{at}
+{at + 3} {at}|    UID=7{at}
+{at + 4} {at}|    HOOKS=9{at}
+{at + 5} {at}|    MESSAGE=lifts {at} stones"""
+        for at in range(1, 150, 6)
+    ),
 }
 
 

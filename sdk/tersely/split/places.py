@@ -111,7 +111,7 @@ class Head:
 
         It does not end at a heading such as `  [Ada]` that is indented more than a title.
         """
-        is_below = indent - self.indent >= _NESTED and depth < _NUMBERED and self.depth == _TITLE
+        is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _NUMBERED and self.depth == _TITLE
         return self.indent > indent or (self.depth >= depth and not is_below)
 
 

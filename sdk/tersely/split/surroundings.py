@@ -157,11 +157,11 @@ class Surroundings:
             if announcer.body_indent < 0:
                 announcer.body_indent = place.indent
                 announcer.is_named = place.line.startswith(name)
-                if is_inside:
-                    announcer.indent = min(announcer.indent, place.indent)
+                if place.indent < announcer.indent and not (is_inside and place.block.kind == "line"):
+                    return False
             if announcer.is_named and place.indent == announcer.indent and not place.line.startswith(name):
                 return False
-            return place.indent >= max(announcer.indent, announcer.body_indent)
+            return place.indent >= announcer.body_indent
         is_next = run == announcer.run + 1 and above.units[-1] == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
         if is_next:
