@@ -280,6 +280,24 @@ CASES = {
 7* 6    |  [Ada Moe]
 8  6 7  |  * Count the hooks of the yard.
 """,
+    "records of four lines": """
+1       |@north_41 length=20
+2  1    |ACGTTGCAACGTTGCAACGT
+3 1     |+
+4  1    |!*II%HHB#CCDE"FFGGAA
+5       |@south_7 length=20
+6  5    |TTGCAACGTTGCAACGTACG
+7 5     |+
+8  5    |%H!*II"FFHB#CCDEGGAA
+9       |@east_12 length=20
+10 9    |GCAACGTTGCAACGTACGTT
+11 9     |+
+12 9    |CCDEGG%H!*II"FFHB#AA
+13      |@west_30 length=20
+14 13   |CAACGTTGCAACGTACGTTG
+15 13     |+
+16 13   |HB#AACCDEGG%H!*II"FF
+""",
     "more entries than a block of code has lines": "\n".join(
         f"""{at}* |Thu 2026-05-14 12:00:{at % 60:02}.000001 UTC [s=4;i={at}]
 {at + 1} {at}|    PRIORITY={at}

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tersely.split.places import BULLETS, Head, Place
+from tersely.split.places import BULLETS, FIELD_SIGNS, Head, Place
 from tersely.split.tables import are_names
 from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
 
@@ -26,6 +26,7 @@ _OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
 """Kinds of blocks that are no part of cycles."""
 _LABEL = re.compile(r"\w[\w .-]*[:=]")
 _FEWEST_LINES = 6
+_FEWEST_RECORDS = 3
 _DEEPEST = 4
 """Most steps of the search, each of which goes into the records found, or on to the lines outside of them."""
 _MOST_CANDIDATES = 12
@@ -133,6 +134,8 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
     """
     if levels := _read_levels(region):
         return levels
+    if period := _find_period(region):
+        return [at - at % period if at % period else None for at in range(len(region))]
     outer = _list_outer(region)
     found = _find_outer_owners([region[at] for at in outer])
     if found is None:
@@ -195,6 +198,17 @@ def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
         above.append(at)
     tops = sum(owner is None for owner in owners)
     return owners if tops > 1 and len(set(owners)) > 2 else None
+
+
+def _find_period(region: Sequence[Place]) -> int | None:
+    """Return the number of lines of each record, if all are equally long and begin with the same sign."""
+    sign = region[0].line[:1] if region else ""
+    if sign not in FIELD_SIGNS:
+        return None
+    period = next((at for at, place in enumerate(region) if at and place.line[:1] == sign), 1)
+    heads = region[::period]
+    is_periodic = period > 1 and len(heads) >= _FEWEST_RECORDS
+    return period if is_periodic and all(place.line[:1] == sign for place in heads) else None
 
 
 class _Reader:

@@ -13,6 +13,8 @@ from tersely.split.prose import PREFIX, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 BULLETS = "-*+•"
+FIELD_SIGNS = frozenset(":!@$&~^")
+"""Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
 CUE = re.compile(r"\s*[\d:.,]+ -->")
 """The time of a subtitle."""
 _HASHES = re.compile(r"\s*(#{1,6})")

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
-from tersely.split.places import BULLETS, CLAUSE, CUE, Head, Place
+from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Head, Place
 from tersely.split.records import LABEL, OPTION, first_word, shape
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
@@ -18,8 +18,6 @@ _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|
 _COMMENTS = ("#", "//", ";", "--", "%")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
-_FIELD_SIGNS = frozenset(":!@$&~^")
-"""Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
@@ -259,7 +257,7 @@ def _find_continued(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """
     signs = Counter(place.line[:1] for place in places)
     sign, count = signs.most_common(1)[0] if signs else ("", 0)
-    if count * 2 < len(places) or sign not in _FIELD_SIGNS:
+    if count * 2 < len(places) or sign not in FIELD_SIGNS:
         return
     field: Place | None = None
     for place in places:
