@@ -298,6 +298,26 @@ CASES = {
 15 13     |+
 16 13   |HB#AACCDEGG%H!*II"FF
 """,
+    "plans with costs": """
+1       |Hash Join  (cost=21.00..514.00 rows=656)
+2  1    |  Hash Cond: (a.rope = b.id)
+3  1    |  ->  Seq Scan on crane  (cost=0.00..481.00 rows=268)
+4  1 3  |        Filter: (hook > 479)
+5  1 3  |        Rows Removed by Filter: 656
+6  1    |  ->  Seq Scan on lamp  (cost=0.00..337.00 rows=334)
+7  1 6  |        Filter: (wick > 333)
+8  1 6  |        Rows Removed by Filter: 438
+9       |Planning Time: 2.1 ms
+10      |Execution Time: 91.1 ms
+        |
+11      |Hash Join  (cost=11.00..892.00 rows=417)
+12 11   |  Hash Cond: (a.oil = b.id)
+13 11   |  ->  Seq Scan on yard  (cost=0.00..554.00 rows=412)
+14 11 13|        Filter: (pier > 573)
+15 11 13|        Rows Removed by Filter: 594
+16      |Planning Time: 6.1 ms
+17      |Execution Time: 37.1 ms
+""",
     "more entries than a block of code has lines": "\n".join(
         f"""{at}* |Thu 2026-05-14 12:00:{at % 60:02}.000001 UTC [s=4;i={at}]
 {at + 1} {at}|    PRIORITY={at}

@@ -14,7 +14,8 @@ from tersely.split.nodes import Node, Sizes, join_lines_below
 from tersely.split.prose import is_prose
 from tersely.units import Series
 
-_NAMED = r"[^\W\d_][\w .()/-]{0,39}?"
+_NAMED = r"[^\W\d_](?:[\w.()/-]| (?! )){0,39}?"
+"""The name of a field. A gap of two blanks ends it."""
 _SIGN = r"[ \t]*(?::(?=\s|$)|=)"
 _START = re.compile(rf"[ \t]*{_NAMED}{_SIGN}[^\n]*\n(?:{_NAMED}{_SIGN}|[ \t]+\S)")
 _FIELD = re.compile(rf"(?P<indent>[ \t]*)(?P<name>{_NAMED}){_SIGN}(?P<value>[^\n]*)")
