@@ -28,21 +28,24 @@ _FEWEST_FIELDS = 2
 
 
 class _Stanza(NamedTuple):
-    """A stanza: the index after its last line, how many fields it has, and how many values are prose."""
+    """A stanza: the index after its last line, how many fields and values of prose it has, and names."""
 
     end: int
     fields: int
     spoken: int
+    names: set[str]
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
     """Return the index after two or more stanzas; None if the one at `index` is alone."""
     if index < lines.none_before["stanza"]:
         return None
-    first, start, end = _find_name(lines, index), index, index
+    start = end = index
+    known = {_find_name(lines, index)}
     sizes: list[int] = []
     spoken = 0
-    while start < len(lines) and (stanza := _read_stanza(lines, start, first)):
+    while start < len(lines) and (stanza := _read_stanza(lines, start, known)):
+        known |= stanza.names
         sizes.append(stanza.fields)
         spoken += stanza.spoken
         # A dialogue looks similar, but most of its values are prose.
@@ -72,9 +75,10 @@ def _find_column(line: str) -> int:
     return field.start("value") if field and field["indent"] else -1
 
 
-def _read_stanza(lines: Lines, index: int, first: str | None) -> _Stanza | None:
-    """Return the stanza that starts at a line, if its first field has this name."""
-    if first is None or _find_name(lines, index) != first:
+def _read_stanza(lines: Lines, index: int, known: set[str | None]) -> _Stanza | None:
+    """Return the stanza that starts at a line, if the name of its first field is known."""
+    first = _find_name(lines, index)
+    if first is None or first not in known:
         return None
     names: set[str] = set()
     fields = spoken = 0
@@ -90,7 +94,7 @@ def _read_stanza(lines: Lines, index: int, first: str | None) -> _Stanza | None:
             return None
         end += 1
     # A dialogue looks similar, but it has few names.
-    return _Stanza(end, fields, spoken) if len(names) * 2 > fields else None
+    return _Stanza(end, fields, spoken, names) if len(names) * 2 > fields else None
 
 
 def _opens(lines: Lines, index: int) -> bool:
