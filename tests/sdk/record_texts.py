@@ -304,6 +304,18 @@ ELF Header:
   Type:    EXEC
   Entry:   0x42
 """
+LICENCES = """\
+Files: *
+Copyright: 1998 Ada Moe, keeper of the pier
+License: OAK-1
+
+Files: crane.c
+Copyright: 2005 Ben Roy, keeper of the yard
+License: OAK-1
+
+License: OAK-1
+Comment: see the yard of the pier, north of it
+"""
 PRICES = r"""
 \begin{tabular}{lr}
 Part & Price \\ \hline

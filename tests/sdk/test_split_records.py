@@ -18,6 +18,7 @@ from tests.sdk.record_texts import (
     FILTER,
     HEADERS,
     HOSTS,
+    LICENCES,
     LOCALE,
     MAPS,
     PLAYLIST,
@@ -76,6 +77,7 @@ def test_lines_of_records_need_their_first_lines(text: str, line: str, heads: li
         (ROWS, "price = 42", "id = 2"),
         (ENTRIES, "delete: title\ntitle: judge\n-", "dn: uid=nils,dc=pier"),
         (HEADERS, "Entry:   0x42", "File: /lib/dock.so"),
+        (LICENCES, "Comment: see the yard of the pier, north of it", "License: OAK-1"),
     ],
 )
 def test_parts_of_stanzas_need_their_first_lines(text: str, part: str, head: str) -> None:

@@ -46,6 +46,8 @@ SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 _FEWEST_LINES = 5
 _TAGGED = re.compile(r"[A-Z]{1,4}: \S|</?[A-Z][A-Z0-9.]*>[^<]*$")
 """A line of a record in which each line begins with a tag, as in SGML and in the output of `udevadm`."""
+_TAG = re.compile(r"</?[A-Z][\w:.-]*(?:\s[^<>=]+)?>\s*$")
+"""A tag of a directive, as in the settings of Apache. The names of HTML are small."""
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
 _HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
@@ -87,14 +89,17 @@ def find_code_end(lines: Lines, index: int) -> int | None:
     The run goes on after blank lines if the lines there are indented more deeply, and it includes the line
     that closes it. It ends above a JSON value. A single line above such a value is not code.
     """
-    if CLOSER.fullmatch(lines.texts[index]) and lines.texts[index].lstrip()[0].isalpha():
-        return None  # a word such as `end` closes a block above
+    first = lines.texts[index].lstrip()
+    if (CLOSER.fullmatch(first) and first[0].isalpha()) or _TAG.match(first):
+        return None  # a word such as `end` closes a block above, and so may a tag
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
     if end - index == LONGEST_RUN and end < len(lines) and lines.indent(end) > base:
         # Do not end the run inside a record.
-        starts = (at for at in range(end - 1, index, -1) if lines.indent(at) == base)
-        end = next((at for at in starts if lines.texts[at].rstrip().endswith((":", ","))), end)
+        starts = [at for at in range(end - 1, index, -1) if lines.indent(at) == base]
+        heads = [at for at in starts if lines.texts[at].rstrip().endswith((":", ","))]
+        heads = heads or [at for at in starts if lines.indent(at - 1) > base < lines.indent(at + 1)]
+        end = next(iter(heads), end)
     if all(map(_TAGGED.match, lines.texts[index:end])):
         return None
     if any(

@@ -101,9 +101,11 @@ def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: st
     """Return whether records are rows of values, and not code or prose with commas."""
     sample = records[:_SAMPLE]
     if separator == "\t":
+        if any(record.cells[0] for record in sample):
+            return True
+        # All first cells are empty, so the tabs may be indentation.
         is_inside = index > 0 and lines.texts[index - 1].strip() != "" and not lines.indent(index - 1)
-        # If all first cells are empty, the tabs are indentation.
-        return not is_inside or any(record.cells[0] for record in sample)
+        return not is_inside and len(records[0].cells) > 2
     text = [lines.text[record.start : record.end] for record in sample]
     if separator == "|" and any(row.lstrip().startswith("|") for row in text):
         return False

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tersely.split.places import BULLETS, Head, Place
+from tersely.split.places import BULLETS, FIELD_SIGNS, Head, Place
+from tersely.split.tables import are_names
 from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
 
 _LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
@@ -25,6 +26,7 @@ _OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
 """Kinds of blocks that are no part of cycles."""
 _LABEL = re.compile(r"\w[\w .-]*[:=]")
 _FEWEST_LINES = 6
+_FEWEST_RECORDS = 3
 _DEEPEST = 4
 """Most steps of the search, each of which goes into the records found, or on to the lines outside of them."""
 _MOST_CANDIDATES = 12
@@ -80,13 +82,28 @@ def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
 def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[int | None]) -> None:
     """Add what is known of the lines of a region, whose owners are given, to `found`."""
     names = _find_names(region, owners)
+    columns = _find_columns(region, owners)
+    below = region.index(columns) if columns else len(region)
     chains: dict[int | None, tuple[int, ...]] = {None: ()}
     for at, owner in enumerate(owners):
         chain = chains[owner]
         chains[at] = (*chain, at)
         own = [region[name] for head in chain for name in names[head] if name != at]
         heads = [Head(tuple(name.units), name.indent, name.run) for name in own]
+        if columns and at > below:
+            heads.append(Head((*columns.units,), columns.indent, columns.run, is_line=True))
         found[region[at]] = Cycle(region[0], [region[head] for head in chain], heads)
+
+
+def _find_columns(region: Sequence[Place], owners: Sequence[int | None]) -> Place | None:
+    """Return the line right above the first record if it names the columns of all records."""
+    first = min(owner for owner in owners if owner is not None)
+    above = region[first - 1]
+    return (
+        above
+        if first and above.run == region[first].run and are_names(above.line, [region[first].line])
+        else None
+    )
 
 
 def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[int, list[int]]:
@@ -117,6 +134,8 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
     """
     if levels := _read_levels(region):
         return levels
+    if period := _find_period(region):
+        return [at - at % period if at % period else None for at in range(len(region))]
     outer = _list_outer(region)
     found = _find_outer_owners([region[at] for at in outer])
     if found is None:
@@ -154,8 +173,15 @@ def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
         if tags and is_regular(tags):
             owners = _Reader(tags, region).owners
             if any(owner is not None for owner in owners):
-                return owners
+                return None if _are_runs(region, owners) else owners
     return None
+
+
+def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
+    """Return whether blank lines divide the records: each cycle begins below the first line of a run."""
+    starts = [at for at in {*owners} if at is not None and owners[at] is None]
+    below = sum(at > 0 and region[at - 1].starts_run and not region[at].starts_run for at in starts)
+    return below == len(starts) > 1
 
 
 def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
@@ -172,6 +198,17 @@ def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
         above.append(at)
     tops = sum(owner is None for owner in owners)
     return owners if tops > 1 and len(set(owners)) > 2 else None
+
+
+def _find_period(region: Sequence[Place]) -> int | None:
+    """Return the number of lines of each record, if all are equally long and begin with the same sign."""
+    sign = region[0].line[:1] if region else ""
+    if sign not in FIELD_SIGNS:
+        return None
+    period = next((at for at, place in enumerate(region) if at and place.line[:1] == sign), 1)
+    heads = region[::period]
+    is_periodic = period > 1 and len(heads) >= _FEWEST_RECORDS
+    return period if is_periodic and all(place.line[:1] == sign for place in heads) else None
 
 
 class _Reader:

@@ -38,13 +38,19 @@ class Enclosures:
         self._first = {first for first, _ in pairs}
         self._last = {last for _, last in pairs}
 
+    def holds(self, place: Place) -> bool:
+        """Return whether a line begins or ends a section that has both lines."""
+        return _is_line(place) and (place in self._first or place in self._last)
+
     def begins(self, place: Place) -> bool:
         """Return whether a line begins a section."""
-        return place.is_text and (place in self._first or _BEGIN.match(place.line) is not None)
+        is_first = _is_line(place) and place in self._first
+        return is_first or (place.is_text and _BEGIN.match(place.line) is not None)
 
     def ends(self, place: Place) -> bool:
         """Return whether a line ends a section."""
-        return place.is_text and (place in self._last or _END.match(place.line) is not None)
+        is_last = _is_line(place) and place in self._last
+        return is_last or (place.is_text and _END.match(place.line) is not None)
 
 
 def names_record(place: Place) -> bool:
@@ -64,9 +70,9 @@ def names_columns(place: Place) -> bool:
 def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield pairs of lines: one such as `define a`, and the line `endef` that ends its section."""
     lasts = {
-        place: found["word"].lower()
+        place: _find_word(found)
         for place in places
-        if place.is_text and (found := _LAST.match(place.line.lstrip()))
+        if _is_line(place) and (found := _LAST.match(place.line.lstrip()))
     }
     words = list(dict.fromkeys(lasts.values()))[:_MOST_WORDS]
     if not words:
@@ -76,10 +82,21 @@ def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
         if place in lasts:
             if firsts := opened[lasts[place], place.indent]:
                 yield firsts.pop(), place
-        elif place.is_text and (found := _WORD.match(place.line.lstrip())):
+        elif _is_line(place) and (found := _WORD.match(place.line.lstrip())):
+            first = _find_word(found)
             for word in words:
-                if found["word"].lower().startswith(word):
+                if first == word or (word[0] != "<" and first.startswith(word)):
                     opened[word, place.indent].append(place)
+
+
+def _find_word(found: re.Match[str]) -> str:
+    """Return the word of a line that may begin or end a section, after `<` if the line is a tag."""
+    return "<" * found[0].startswith("<") + found["word"].lower()
+
+
+def _is_line(place: Place) -> bool:
+    """Return whether a place may begin or end a section. Such a line looks like a title if it is alone."""
+    return place.is_text or place.block.kind == "heading"
 
 
 def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[Place, Place]]:

@@ -20,7 +20,7 @@ _STAMP = re.compile(
     | (?:[A-Z][a-z]{2}\ )?[A-Z][a-z]{2}\ [\ \d]\d\ \d\d:\d\d
     | \d{1,3}(?:\.\d{1,3}){3}\ \S+\ \S+\ \[
     | [IWEF]\d{4}\ \d\d:\d\d
-    | \d{10}(?:\.\d+)?[\ \]]
+    | 1\d{9}(?:\.\d+)?[\ \]]
     | thread\ '[^'\n]*'\ panicked\ at
     | \d\d:\d\d:\d\d(?:[.,]\d+)?\]?[^\S\n]+\[?(?:\S+[^\S\n]+)?\[?
       (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL)

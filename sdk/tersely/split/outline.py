@@ -76,7 +76,7 @@ class _Reader:
         """Return the links; see `find_links`."""
         state = State()
         for place in self._places:
-            if place.block.kind == "heading":
+            if place.block.kind == "heading" and not self._enclosures.holds(place):
                 self._add_heading(place, state)
                 continue
             self._close(place, state)
@@ -175,7 +175,7 @@ class _Reader:
             is_apart = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
             if is_apart or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
-        if state.announcer and not self._around.is_announced(place, state.announcer):
+        if state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
             state.announcer = None
         if state.label and not self._around.goes_on(place, state.label):
             state.label = None
@@ -228,7 +228,7 @@ class _Reader:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
-        while headings and (headings[-1].depth >= depth or headings[-1].indent > place.indent):
+        while headings and headings[-1].ends_at(depth, place.indent):
             headings.pop()
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender])])

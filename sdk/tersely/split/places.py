@@ -13,6 +13,8 @@ from tersely.split.prose import PREFIX, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 BULLETS = "-*+•"
+FIELD_SIGNS = frozenset(":!@$&~^")
+"""Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
 CUE = re.compile(r"\s*[\d:.,]+ -->")
 """The time of a subtitle."""
 _HASHES = re.compile(r"\s*(#{1,6})")
@@ -31,6 +33,8 @@ _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MOST_STYLES = 5
+_NESTED = 2
+"""Fewest spaces by which a heading in a section is indented more than the title of the section."""
 _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
@@ -41,6 +45,8 @@ RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
 _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
 """A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""
+_FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
+"""The sign of a line that is the current one, or was chosen. Other lines of the list have blanks instead."""
 _RIGHT = re.compile(r"[ ]*\d+(?=\s)")
 _TIME = re.compile(r"\s*[\[(]?\d")
 
@@ -101,6 +107,14 @@ class Head:
     """The first line of a heading, or of a block that announces others."""
     begin: int = 0
     """The first unit of its whole statement: of an `else`, the `if`; of most other heads, the head itself."""
+
+    def ends_at(self, depth: int, indent: int) -> bool:
+        """Return whether the section of this heading ends at a heading with this depth and indent.
+
+        It does not end at a heading such as `  [Ada]` that is indented more than a title.
+        """
+        is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _NUMBERED and self.depth == _TITLE
+        return self.indent > indent or (self.depth >= depth and not is_below)
 
 
 @dataclass(slots=True)
@@ -187,6 +201,10 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     guttered = {run for _, line, run in entries if line.strip() == "|"}
     has_signs = any(map(_SIGNED_BLOCK.match, firsts))
     indents = [_find_indent(lines, block, has_signs, run in guttered) for block, _, run in entries]
+    columns = {*zip(runs, indents, strict=True)}
+    for number, (run, line) in enumerate(zip(runs, firsts, strict=True)):
+        if (flag := _FLAG.match(line)) and (run, len(flag[0])) in columns:
+            indents[number] = len(flag[0])
     for number, (block, below) in enumerate(pairwise(blocks)):
         if _are_aligned(firsts[number], firsts[number + 1]):
             indents[number + 1] = indents[number]

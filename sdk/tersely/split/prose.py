@@ -164,6 +164,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             and is_prose(" ".join(texts[start:line]))
             and (lines.has_gaps or not any(_COLUMNS.search(text.strip()) for text in texts[start:line]))
             and not (is_record and _LABEL.match(texts[start]))
+            and not (line - start == 1 and is_in_capitals(texts[start]))
             and not _is_status(lines, at)
         ):
             yield _make_block(lines, at, stop, "sentence")
@@ -179,6 +180,11 @@ def _is_record(texts: Sequence[str]) -> bool:
     spoken = sum(is_prose(found.string[found.end() :]) for found in labels)
     flush = sum(not text[0].isspace() for text in texts)
     return len(labels) >= _FEWEST_LABELS and len(labels) * 2 >= flush and spoken * 2 < len(labels)
+
+
+def is_in_capitals(line: str) -> bool:
+    """Return whether a line is a title in capitals, without the end of a sentence."""
+    return line.isupper() and not line.rstrip().rstrip(CLOSING).endswith(_TERMINALS)
 
 
 def _is_complete(texts: Sequence[str], index: int) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tersely.split.lines import CLOSER
 from tersely.split.places import CUE, Place
+from tersely.split.prose import is_in_capitals
 
 LABEL = re.compile(
     r"""[ \t]*(?:[-*+•][ \t]+)?["'*_`]*
@@ -20,6 +22,8 @@ QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.
 ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
 """The start of a line with a name, a colon and a value. `Hash Join  (cost=1)` is not such a line."""
+_VALUED = re.compile(r"\s*(?P<name>[^\W\d_][\w/-]*(?: [\w/-]+)?)(?:[ \t]*[:=][ \t]*| {2,}|\t+)\S")
+"""A line with a name and its value, which a sign or a gap divides."""
 OPTION = re.compile(r"\s*--?[A-Za-z]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -53,6 +57,8 @@ class Records:
             run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
         }
         """Runs in which at least half of the lines, and at least two, have a name and a value."""
+        self._named = _find_named(places)
+        self.leads |= self._named
         self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
     def _follows_preamble(self, place: Place) -> bool:
@@ -70,7 +76,7 @@ class Records:
 
     def is_head(self, place: Place) -> bool:
         """Return whether the first line of a run tells what the other lines are about."""
-        if place.run in self._tables or CUE.match(place.line):
+        if place.run in self._tables or place in self._named or CUE.match(place.line):
             return True
         below = place.below
         while below is not None and below.run == place.run and below.indent > place.indent:
@@ -88,8 +94,10 @@ class Records:
             return False
         if place.block.kind == "sentence" and below.block.kind == "line":
             return self._starts[first_word(place)] > 1
-        if place.block.kind != "line" or below.block.kind == "sentence":
+        if place.block.kind != "line":
             return False
+        if below.block.kind == "sentence":
+            return is_in_capitals(place.line)
         words = [first_word(place), first_word(below)]
         return shape(place.line) != shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
 
@@ -108,6 +116,23 @@ class Records:
         if below is None or below.run in self._records:
             return False
         return below.run not in self._tables or first_word(below) != first_word(place)
+
+
+def _find_named(places: Sequence[Place]) -> set[Place]:
+    """Return the lines right below headings that recur word for word, if all begin with one name.
+
+    Their values tell the sections apart.
+    """
+    below: dict[str, list[Place]] = defaultdict(list)
+    for above, place in pairwise(places):
+        if above.block.kind == "heading":
+            below[above.line].append(place)
+    named: set[Place] = set()
+    for found in below.values():
+        names = {match and match["name"] for match in map(_VALUED.match, (place.line for place in found))}
+        if len(found) > 1 and len(names) == 1 and None not in names:
+            named.update(found)
+    return named
 
 
 def shape(line: str) -> str:

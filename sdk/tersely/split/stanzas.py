@@ -7,13 +7,15 @@ line is indented, the signs after the names of all fields are in one column.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from tersely.split.lines import Format, Lines, WholeFormat, find_lines, mask
 from tersely.split.nodes import Node, Sizes, join_lines_below
 from tersely.split.prose import is_prose
 from tersely.units import Series
 
-_NAMED = r"[^\W\d_][\w .()/-]{0,39}?"
+_NAMED = r"[^\W\d_](?:[\w.()/-]| (?! )){0,39}?"
+"""The name of a field. A gap of two blanks ends it."""
 _SIGN = r"[ \t]*(?::(?=\s|$)|=)"
 _START = re.compile(rf"[ \t]*{_NAMED}{_SIGN}[^\n]*\n(?:{_NAMED}{_SIGN}|[ \t]+\S)")
 _FIELD = re.compile(rf"(?P<indent>[ \t]*)(?P<name>{_NAMED}){_SIGN}(?P<value>[^\n]*)")
@@ -25,18 +27,34 @@ _LONGEST_NAME = 200
 _FEWEST_FIELDS = 2
 
 
+class _Stanza(NamedTuple):
+    """A stanza: the index after its last line, how many fields and values of prose it has, and names."""
+
+    end: int
+    fields: int
+    spoken: int
+    names: set[str]
+
+
 def _find_end(lines: Lines, index: int) -> int | None:
     """Return the index after two or more stanzas; None if the one at `index` is alone."""
     if index < lines.none_before["stanza"]:
         return None
-    first, end, count = _find_name(lines, index), index, 0
-    start = index
-    while start < len(lines) and (stop := _find_stanza_end(lines, start, first)):
-        count, end = count + 1, stop
-        start = lines.skip_blank(stop)
-    if count > 1:
+    start = end = index
+    known = {_find_name(lines, index)}
+    sizes: list[int] = []
+    spoken = 0
+    while start < len(lines) and (stanza := _read_stanza(lines, start, known)):
+        known |= stanza.names
+        sizes.append(stanza.fields)
+        spoken += stanza.spoken
+        # A dialogue looks similar, but most of its values are prose.
+        if spoken * 2 < sum(sizes) and len(sizes) > 1 and max(sizes) >= _FEWEST_FIELDS:
+            end = stanza.end
+        start = lines.skip_blank(stanza.end)
+    if end > index:
         return end
-    lines.none_before["stanza"] = max(end, index + 1)
+    lines.none_before["stanza"] = max(start, index + 1)
     return None
 
 
@@ -57,9 +75,10 @@ def _find_column(line: str) -> int:
     return field.start("value") if field and field["indent"] else -1
 
 
-def _find_stanza_end(lines: Lines, index: int, first: str | None) -> int | None:
-    """Return the index after a stanza whose first field has this name, or None."""
-    if first is None or _find_name(lines, index) != first:
+def _read_stanza(lines: Lines, index: int, known: set[str | None]) -> _Stanza | None:
+    """Return the stanza that starts at a line, if the name of its first field is known."""
+    first = _find_name(lines, index)
+    if first is None or first not in known:
         return None
     names: set[str] = set()
     fields = spoken = 0
@@ -74,9 +93,8 @@ def _find_stanza_end(lines: Lines, index: int, first: str | None) -> int | None:
         elif not (end > index and (line[:1].isspace() or _SIGNS.fullmatch(line))) or _opens(lines, end):
             return None
         end += 1
-    # A dialogue looks similar, but it has few names, and most of its values are prose.
-    is_stanza = fields >= _FEWEST_FIELDS and len(names) * 2 > fields and spoken * 2 < fields
-    return end if is_stanza else None
+    # A dialogue looks similar, but it has few names.
+    return _Stanza(end, fields, spoken, names) if len(names) * 2 > fields else None
 
 
 def _opens(lines: Lines, index: int) -> bool:
@@ -124,8 +142,12 @@ def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
     for stanza in stanzas:
         if stanza.end - stanza.start <= sizes.part:
             stanza.children = []
+            continue
         for field in stanza.children:
             _open_field(text, field, sizes)
+        below = stanza.children[0].start if stanza.children else stanza.end
+        if below - stanza.start > sizes.part:
+            stanza.children[:0] = join_lines_below(text, stanza.start, below, sizes.part)
     return Node(start, end, stanzas, Series())
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
-from tersely.split.places import BULLETS, CLAUSE, CUE, Head, Place
+from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Head, Place
 from tersely.split.records import LABEL, OPTION, first_word, shape
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
@@ -18,6 +18,7 @@ _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|
 _COMMENTS = ("#", "//", ";", "--", "%")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
+_BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
@@ -50,7 +51,12 @@ class Surroundings:
         leaders = _find_leaders(places)
         self._titles.update(leaders)
         self._alien = _find_alien(places, leaders[-1]) if leaders else None
-        self._subjects = {**dict(_find_noted(places)), **dict(_find_labelled(places))}
+        self._subjects = {
+            **dict(_find_continued(places)),
+            **dict(_find_items(places)),
+            **dict(_find_noted(places)),
+            **dict(_find_labelled(places)),
+        }
 
     def is_option(self, place: Place) -> bool:
         """Return whether a line begins with the name of an option, and does not continue the text above
@@ -78,8 +84,9 @@ class Surroundings:
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more.
 
-        That is the line above an exception, the numbered line above a note in a gutter, or the line above a
-        label such as `Metadata:` that several lines have.
+        That is the line above an exception, the line above an item such as `- locked`, the last line with the
+        sign that begins all fields of the text, the numbered line above a note in a gutter, or the line above
+        a label such as `Metadata:` that several lines have.
         """
         if place in self._subjects:
             return self._subjects[place]
@@ -129,10 +136,11 @@ class Surroundings:
             return place.run == label.run and place.block.kind == "sentence"
         return place.indent > label.indent  # a value may have several paragraphs
 
-    def is_announced(self, place: Place, announcer: Head) -> bool:
+    def is_announced(self, place: Place, announcer: Head, is_inside: bool) -> bool:
         """Return whether `announcer` announces a block, and note in `announcer` how far it reaches.
 
-        `announcer` is a line that ends with a colon.
+        `announcer` is a line that ends with a colon. `is_inside`: whether a line above it is indented less
+        than the block. Then the block may be indented less than `announcer`.
         """
         run = place.run
         above = place.above or place
@@ -147,9 +155,11 @@ class Surroundings:
             if announcer.body_indent < 0:
                 announcer.body_indent = place.indent
                 announcer.is_named = place.line.startswith(name)
+                if place.indent < announcer.indent and not (is_inside and place.block.kind == "line"):
+                    return False
             if announcer.is_named and place.indent == announcer.indent and not place.line.startswith(name):
                 return False
-            return place.indent >= max(announcer.indent, announcer.body_indent)
+            return place.indent >= announcer.body_indent
         is_next = run == announcer.run + 1 and above.units[-1] == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
         if is_next:
@@ -206,7 +216,11 @@ def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     ends = {*leaders, len(starts)}
     below = [shape(starts[at + 1].line) for at in leaders if at + 1 not in ends]
     differ = len({starts[at].line for at in leaders}) == len(leaders)
-    return [starts[at] for at in leaders] if differ and len(below) > 1 and len({*below}) == 1 else []
+    if not differ or len(below) < 2 or len({*below}) > 1:
+        return []
+    # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names: then the runs below begin like them.
+    is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
+    return [] if is_alike else [starts[at] for at in leaders]
 
 
 def _find_alien(places: Sequence[Place], last: Place) -> Place | None:
@@ -234,6 +248,36 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
         elif target is not None:
             for unit in place.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
+
+
+def _find_continued(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that continues a field above it, and the line that begins the field.
+
+    That is a line without the sign, such as `:`, that at least half of the lines begin with.
+    """
+    signs = Counter(place.line[:1] for place in places)
+    sign, count = signs.most_common(1)[0] if signs else ("", 0)
+    if count * 2 < len(places) or sign not in FIELD_SIGNS:
+        return
+    field: Place | None = None
+    for place in places:
+        if place.line.startswith(sign):
+            field = place
+        elif field and place.run == field.run and place.is_text:
+            yield place, field
+
+
+def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line with a bullet, and the last line above it in its run with its indent and no bullet."""
+    above: list[Place] = []
+    for place in places:
+        is_item = _BULLETED.match(place.line) is not None
+        while above and (above[-1].run != place.run or above[-1].indent >= place.indent + is_item):
+            above.pop()
+        if not is_item:
+            above.append(place)
+        elif above and above[-1].indent == place.indent and above[-1].block.kind == "line":
+            yield place, above[-1]
 
 
 def _find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:

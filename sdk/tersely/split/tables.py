@@ -110,7 +110,7 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     )
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
-    if not _are_names(texts[index], below) or _lacks_first_cell(lines, index):
+    if not are_names(texts[index], below) or _lacks_first_cell(lines, index):
         return None
     columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
 
@@ -146,7 +146,7 @@ def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
     return is_deeper or row.lstrip().startswith(_GUTTER)
 
 
-def _are_names(first: str, below: Sequence[str]) -> bool:
+def are_names(first: str, below: Sequence[str]) -> bool:
     """Return whether a row differs from those below as names of columns do: in capitals, or without
     numbers."""
     words = first.split()
@@ -215,7 +215,7 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     first = text[lines[0][0] : lines[0][1]]
     below = [text[left:right] for left, right in lines[1:3]]
     names = _find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
-    if not _are_names(first, below):
+    if not are_names(first, below):
         table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
         table.children = _nest(text, table.children, None)
         return table

@@ -62,6 +62,10 @@ class _Reader(ScalarReader):
     """Whether a collection lies in another one."""
     keys: list[str] = field(default_factory=list[str])
     """The keys of the outermost mappings."""
+    places: dict[str, int] = field(default_factory=dict[str, int])
+    """The line of each key of the outermost mapping of a document."""
+    repeated: int | None = None
+    """The line of a key that occurs again in the same mapping, which YAML does not allow."""
     definitions: list[Node] = field(default_factory=list[Node])
     """Entries of the outermost collection of a document that have anchors of YAML (`&name`) in them."""
 
@@ -118,7 +122,7 @@ class _Reader(ScalarReader):
     def _read_document(self, index: int) -> tuple[Node, int, int]:
         """Return a document, the index of its first line and the index after its last line."""
         texts = self.lines.texts
-        self.definitions, self.keeps_blanks = [], False
+        self.definitions, self.places, self.keeps_blanks = [], {}, False
         children: list[Node] = []
         first = end = index
         while index < len(texts) and texts[index].startswith("%"):
@@ -210,7 +214,7 @@ class _Reader(ScalarReader):
             if key is None or (self.strict and not depth and " " in key["name"].strip()):
                 raise InvalidError
             if not depth:
-                self.keys.append(key["name"].strip())
+                self._add_key(key["name"].strip(), index)
             self.anchors += "&" in line[column : key.start("name")]
             self.aliases += key["name"].startswith("*")
             children, end = self._read_value(index, key.end(), column, depth + 1, is_map=True)
@@ -223,6 +227,14 @@ class _Reader(ScalarReader):
         if depth < DEEPEST:
             self._close(node, children)
         return node, end
+
+    def _add_key(self, name: str, index: int) -> None:
+        """Remember a key of the outermost mapping."""
+        self.repeated = self.places.get(name)
+        if self.repeated is not None:
+            raise InvalidError
+        self.keys.append(name)
+        self.places[name] = index
 
     def _read_item(self, index: int, column: int, depth: int) -> tuple[list[Node], int]:
         line = self.lines.texts[index]
@@ -304,6 +316,8 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         reader = _Reader(lines, strict=True)
         reader.read(first)
         end = reader.done
+        if reader.repeated is not None and first < reader.repeated and lines.is_blank(reader.repeated - 1):
+            end = lines.find(end_above(lines, reader.repeated)) + 1  # stanzas start here
         is_commented = first > index and reader.is_flat
         is_known = (reader.is_nested or is_commented) and end - index >= _FEWEST_LINES
         is_cut = end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(first)
