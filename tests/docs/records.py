@@ -12,6 +12,8 @@ from benchmarks.table import Cell, Record, Row
 MEETINGS = "QMSum, 10k-word meetings"
 THEIRS_AND_OURS = ("published", "tersely")
 SHORT_MEETINGS = "Meetings of 5k to 11k words"
+ONE_STEP = "10 documents: Who drafted the treaty at the glassworks?"
+"""A request for which tersely does not look for a second passage, unlike that of `benchmarks.latency`."""
 
 
 @cache
@@ -21,6 +23,14 @@ def load(record: str) -> Record:
 
 def find(record: str, title: str, **where: Cell) -> Row:
     return load(record).find(title).find(**where)
+
+
+def call_seconds(documents: int) -> object:
+    return find("latency", "Calls", system="tersely", request=f"{documents} documents")["p50"]
+
+
+def recall_kept(promised: float) -> float:
+    return percent(find("calibration", "What is kept", set="HotpotQA dev", promised=promised)["kept"])
 
 
 def low(cell: object) -> float:

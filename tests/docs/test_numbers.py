@@ -10,10 +10,12 @@ from benchmarks.pages import GERMAN, HOTPOTQA, NQ_30, PACKAGES, READER, SQUAD, W
 from tests.docs.pages import read_page
 from tests.docs.records import (
     MEETINGS,
+    ONE_STEP,
     SHORT_MEETINGS,
     THEIRS_AND_OURS,
     answers,
     bill,
+    call_seconds,
     compaction,
     find,
     high,
@@ -29,6 +31,7 @@ from tests.docs.records import (
     reading_gap,
     reading_lead,
     real,
+    recall_kept,
     refused,
     seconds,
     support,
@@ -36,9 +39,6 @@ from tests.docs.records import (
     tool,
     trained,
 )
-
-ONE_STEP = "10 documents: Who drafted the treaty at the glassworks?"
-"""A request for which tersely does not look for a second passage, unlike that of `benchmarks.latency`."""
 
 STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     # Sentences of the page with a place for each number, and the numbers.
@@ -75,8 +75,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             "{:.2f} s and {:.0f} MB of RAM",
             lambda: (
                 find("prepared", "Times", request=ONE_STEP, documents="unprepared")["p50"],
-                find("latency", "Calls", system="tersely", request="10 documents")["p50"],
-                find("latency", "Calls", system="tersely", request="30 documents")["p50"],
+                *map(call_seconds, (10, 30)),
                 find("latency", "RAM", request="30 documents")["peak memory"],
             ),
         ),
@@ -86,7 +85,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             "| a request of 10 passages on two cores | {:.2f} s | | one process, 30 passages | about {:.0f} "
             "MB of RAM | | one process, 200,000 words in one request | about {:.0f} MB of RAM |",
             lambda: (
-                find("latency", "Calls", system="tersely", request="10 documents")["p50"],
+                call_seconds(10),
                 *(row["peak memory"] for row in load("latency").find("RAM").rows),
             ),
         ),
@@ -94,9 +93,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
     "docs/how-it-works.md": [
         (
             "on HotpotQA alone, {:.1f} % keep their answer at 0.95",
-            lambda: (
-                percent(find("calibration", "What is kept", set="HotpotQA dev", promised=0.95)["kept"]),
-            ),
+            lambda: (recall_kept(0.95),),
         ),
     ],
     "docs/options-and-results.md": [
@@ -207,10 +204,7 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
         ),
         (
             "On HotpotQA alone, {:.1f}, {:.1f} and {:.1f} % keep their answer",
-            lambda: tuple(
-                percent(find("calibration", "What is kept", set="HotpotQA dev", promised=promised)["kept"])
-                for promised in (0.9, 0.95, 0.99)
-            ),
+            lambda: tuple(map(recall_kept, (0.9, 0.95, 0.99))),
         ),
         (
             "tersely keeps {:.0f} % of the answers, LLMSlim {:.0f} %, Trimwise {:.0f} %. The others keep "
