@@ -111,7 +111,7 @@ def test_messages_without_a_user_are_compressed_within_a_limit() -> None:
     compressed = NO_MODEL.compress_messages(MESSAGES, budget=90)
     assert compressed.tokens_after <= 90
     assert "was dug in 1871" in compressed.messages[2]["content"]
-    with pytest.raises(InvalidInputError, match="Pass budget, rate or level"):
+    with pytest.raises(InvalidInputError, match="Pass query, budget or rate"):
         NO_MODEL.compress_messages(MESSAGES)
 
 

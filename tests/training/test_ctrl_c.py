@@ -20,7 +20,7 @@ from training.run import CONTINUE, INTERRUPTED, Run, run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG_COMMANDS = (
-    "adapt.py",
+    "adapt/__main__.py",
     "agent/__main__.py",
     "reader/__main__.py",
     "rl/__main__.py",
