@@ -322,3 +322,14 @@ def test_lines_with_many_numbers_are_no_paragraph() -> None:
     lines += [f"{number}.5 Load the ship {number * 31 % 97}% {number * 17 % 89}" for number in range(40, 70)]
     text = "\n".join(lines)
     assert [text[unit.start : unit.end] for unit in split_units(text)] == lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "港口的灯塔由 NASA 的工程师检查。它的灯每晚都亮着。船长们都认得它的光。（高 40 M）",
+        "ประภาคารนี้ได้รับการตรวจสอบโดย NASA ทุกปี และไฟของมันสว่างทุกคืน",
+    ],
+)
+def test_capitals_in_a_script_without_them_make_no_title(text: str) -> None:
+    assert {unit.kind for unit in split_units(text)} == {"sentence"}

@@ -183,8 +183,13 @@ def _is_record(texts: Sequence[str]) -> bool:
 
 
 def is_in_capitals(line: str) -> bool:
-    """Return whether a line is a title in capitals, without the end of a sentence."""
-    return line.isupper() and not line.rstrip().rstrip(CLOSING).endswith(_TERMINALS)
+    """Return whether a line is a title in capitals, without the end of a sentence.
+
+    Every letter must be a capital: Chinese and Thai letters are not, although a line with them may have an
+    abbreviation in capitals.
+    """
+    ends = line.rstrip().rstrip(CLOSING).endswith(_TERMINALS)
+    return line.isupper() and not ends and all(letter.isupper() for letter in line if letter.isalpha())
 
 
 def _is_complete(texts: Sequence[str], index: int) -> bool:
