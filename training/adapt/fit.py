@@ -16,7 +16,7 @@ from benchmarks.shared.statistics import Estimate, bootstrap_difference
 from tersely.runtime.artifacts import Artifact, write_manifest
 from tersely.score.calibration import write_calibration
 from tersely.score.features import first_features
-from tersely.score.fusion import LinearLayer
+from tersely.score.fusion import Fusion, LinearLayer
 from tersely.score.matching import Floats
 from tersely.score.selector import Selector
 from training.adapt.tune import Tuner
@@ -45,14 +45,14 @@ class Adapted:
 
     before: list[GroupScores]
     after: list[GroupScores]
-    layer: LinearLayer
+    fusion: Fusion
     tuner: Tuner
     groups: Sequence[Group]
 
     def write(self, out: Path) -> None:
         """Train the networks on all questions, and write the new model."""
         artifact = self.tuner.write_tuned(self.groups, SEED, out)
-        replace(Selector.load(artifact).fusion, first_layer=self.layer).save(out)
+        self.fusion.save(out)
         write_calibration(out, build_calibration(self.after))
         config = artifact.config | {"threshold": choose_threshold(self.after, TARGET_RECALL)}
         (out / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
@@ -98,7 +98,7 @@ def fit_layer(
     layers = cross_fit(cases, fit)
     before = [score(i, selector, prior) for i in show_progress("before", rows)]
     after = [score(i, readers[i], layers[i]) for i in show_progress("after", rows)]
-    return Adapted(before, after, fit(rows), tuner, groups)
+    return Adapted(before, after, replace(selector.fusion, first_layer=fit(rows)), tuner, groups)
 
 
 def split_in_halves(groups: Sequence[Group]) -> tuple[set[int], set[int]]:

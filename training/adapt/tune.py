@@ -23,6 +23,7 @@ from training.export.onnx import export_float
 from training.export.restore import restore
 from training.optimisation import adamw, keep_freed_memory, set_learning_rate, triangle
 from training.run import show_progress
+from training.selector.average import compute_mean
 from training.selector.losses import compute_parts, weigh
 from training.selector_model.batching import PART_TOKENS, Item, WindowBuilder, make_batch
 from training.selector_model.config import DataConfig, SelectorConfig, TrainConfig
@@ -39,8 +40,7 @@ TOKENS = 1500
 class Tuner:
     """The weights of an artifact, ready to be trained as often as needed.
 
-    Raises ValueError if the artifact's weights cannot be restored, and ImportError if its base model is
-    missing.
+    Raises ValueError if the artifact's weights cannot be restored, and OSError if its base model is missing.
     """
 
     def __init__(self, artifact: Artifact) -> None:
@@ -56,10 +56,7 @@ class Tuner:
         graph."""
         self._model.load_state_dict(self._start)
         train(self._model, self._layout, groups, seed)
-        trained = self._model.state_dict()
-        self._model.load_state_dict(
-            {name: (value + trained[name]) / 2 for name, value in self._start.items()}
-        )
+        self._model.load_state_dict(compute_mean([self._start, self._model.state_dict()]))
         shutil.copytree(self._artifact.path, folder)
         with TemporaryDirectory() as graphs:
             whole = Path(graphs) / "model.onnx"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,18 @@ def average(runs: Sequence[Path], out: Path) -> None:
     own_files = shutil.ignore_patterns("selector.pt", "runs.json", "validation.json")
     shutil.copytree(folders[0], made.final, ignore=own_files)
     shutil.copytree(runs[-1] / "prepared", out / "prepared")
-    mean = {name: torch.stack([own[name] for own in weights]).mean(0) for name in weights[0]}
-    save_whole(mean, made.final / "selector.pt")
+    save_whole(compute_mean(weights), made.final / "selector.pt")
     histories = [read_runs(folder) for folder in folders]
     shared = _count_shared(histories)
     apart = [entry for history in histories for entry in history[shared:]]
     has_start = any(len(history) == shared for history in histories)
     *made.origins, last = [*histories[0][:shared], *apart]
     made.finish({**last, "averaged": {"runs": len(apart), "start": has_start}})
+
+
+def compute_mean(weights: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """Return the mean of each parameter over models of the same shapes."""
+    return {name: torch.stack([own[name] for own in weights]).mean(0) for name in weights[0]}
 
 
 def _count_shared(histories: Sequence[Sequence[Any]]) -> int:
