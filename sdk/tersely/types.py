@@ -73,9 +73,9 @@ class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
     A mark is between two kept units if anything between them is missing, unless these two and everything
-    between them are whole sentences of prose. A unit that was cut has a mark wherever
-    pieces of it are missing next to a kept one. With `marks="all"`, every gap has a mark. But dropped HTML
-    comments and tags leave none. In a list, the mark counts the missing entries.
+    between them are whole sentences of prose. A unit that was cut has a mark wherever pieces of it are
+    missing next to a kept one. With `marks="all"`, every gap has a mark. But dropped HTML comments and tags
+    leave none. In a list, the mark counts the missing entries.
     """
 
     text_start: int

@@ -63,7 +63,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a unit depends on in its document, and its place in a series."""
+    """The units of its document that a unit depends on, and its place in a series."""
 
     series: Series | None
     """The series that it belongs to. The head and the tail of a block belong to the series that the whole

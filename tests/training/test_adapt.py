@@ -169,7 +169,7 @@ def test_a_model_that_is_as_good_is_not_replaced(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What a few questions show is partly chance, so the comparison is given."""
+    """With so few questions, the difference is mostly chance, so the comparison is given."""
     monkeypatch.setattr(program, "compare", lambda *_: Estimate(0.01, -0.02, 0.04))
     data, out = write(make_rows(len(NAMES))), tmp_path / "model"
     assert program.main(["--data", str(data), "--out", str(out), "--model", str(model)]) == program.NOT_BETTER

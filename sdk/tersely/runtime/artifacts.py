@@ -59,7 +59,7 @@ class Artifact:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the manifest says besides its format and the files, as `write_manifest` takes it."""
+        """The facts of the manifest, all but its format and files, as `write_manifest` takes them."""
         return {name: value for name, value in self.manifest.items() if name not in ("format", "files")}
 
     def hash_of(self, *names: str) -> str:

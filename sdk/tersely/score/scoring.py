@@ -1,8 +1,8 @@
 """The second step of a compression: every unit gets a score, and every document a relevance.
 
-The scores come from the model if there is a question, from coverage if there is none, and from BM25 if the
-model fails. All are in [0, 1], but only the model's are probabilities. With `max_docs` or `order="rerank"`,
-the relevance comes from the caller's reranker if there is one.
+The scores come from the model for a question, from coverage without one, and from BM25 if the model fails.
+All are in [0, 1], but only the model's are probabilities. With `max_docs` or `order="rerank"`, the relevance
+comes from the caller's reranker if there is one.
 """
 
 from __future__ import annotations

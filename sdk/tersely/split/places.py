@@ -38,7 +38,7 @@ _NESTED = 2
 _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
-"""What is in front of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
+"""Signs in front of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
 _EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")
 """The number and the sign before a line that a compiler proposes, in a run that has a line with only `|`."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
