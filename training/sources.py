@@ -18,6 +18,10 @@ SOURCES = {
         "questions of this project on documentation and sources of packages (`training/package_questions`)",
         "of each package",
     ),
+    "tool_results": (
+        "questions of this project on results of tools (`benchmarks/real_results/training`)",
+        "Apache-2.0, and of each package whose files a result shows",
+    ),
     "traj_fireact": ("FireAct, runs of a ReAct agent with GPT-4, on questions of HotpotQA and others", "MIT"),
     "chains2": (
         "two-hop questions chained from qed_nq, selqa, squad_train44, squadshifts_wiki",

@@ -1,11 +1,15 @@
-"""Training never reads the evaluation split."""
+"""Training never reads what measures the model."""
 
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from benchmarks.real_results.questions import FOLDER, SETS
+from training.package_questions.texts import read_questions
 
 TRAINING = Path(__file__).resolve().parents[2] / "training"
 FORBIDDEN = {"eval", "test", "dev"}
@@ -40,3 +44,19 @@ def test_finds_every_way_to_name_the_split() -> None:
     named = ["load('squad', 'eval')", "load(name, split='eval')", "task.load('test')", "rows = data / 'eval'"]
     assert all(map(find_evaluation_splits, named))
     assert not any(map(find_evaluation_splits, ["load('squad', 'train')", "model.eval()", "mode = 'eval'"]))
+
+
+def test_no_training_result_shows_a_file_of_a_held_out_question() -> None:
+    shown = (FOLDER / "training" / "commands.toml").read_text(encoding="utf-8")
+    held_out = {question.file for question in read_questions() if question.split == "held_out"}
+    assert not [file for file in held_out if "/" in file and "/".join(file.split("/")[-2:]) in shown]
+
+
+def test_no_set_of_tool_results_has_a_command_or_text_of_another() -> None:
+    seen: set[str] = set()
+    for name in SETS:
+        commands = tomllib.loads((FOLDER / name / "commands.toml").read_text(encoding="utf-8"))
+        own = {command for results in commands.values() for command in results.values()}
+        own |= {path.read_text(encoding="utf-8") for path in (FOLDER / name / "texts").iterdir()}
+        assert not own & seen
+        seen |= own

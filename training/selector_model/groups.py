@@ -13,7 +13,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,8 @@ from training.run import Clock, Pace, show_progress, write_text
 from training.selector_model.chains import Chain, Chainer
 from training.selector_model.config import DataConfig, Labels
 from training.selector_model.questions import LabelledDocument, Question, read_questions, split_by_article
+from training.selector_model.sections import is_long, sample_sections
+from training.selector_model.tool_results import TOOL_RESULTS, choose_near, open_result
 
 Part = Literal["train", "heldout"]
 """Groups for training, and those for validation, the fusion layer and calibration."""
@@ -44,15 +46,6 @@ MULTI_HOP = frozenset({"hotpotqa", "twowiki", *CHAINS})
 
 HELDOUT_DOCUMENTS = 20
 """Number of documents of a held-out chained question, as in hard multi-hop benchmarks."""
-
-LONG_DOCUMENT = 20_000
-"""A document of at least this many characters is read in sections."""
-
-SECTION = 1200
-"""Number of characters of a section, cut at a line break."""
-
-GOLD_SECTIONS, OTHER_SECTIONS = 4, 5
-"""Maximum numbers of needed and of other sections of a long document in a group."""
 
 
 @dataclass(slots=True)
@@ -119,7 +112,10 @@ def prepare_groups(
         ):
             documents = _choose_documents(name, chosen, pools[part], negatives, config, rng, pace)
             progress = show_progress(f"{name}, {part}", pace.take(chosen), total=len(chosen), unit="q")
-            parts[part] += [_make_group(name, q, d, rng) for q, d in zip(progress, documents, strict=False)]
+            made = [_make_group(name, q, d, rng) for q, d in zip(progress, documents, strict=False)]
+            if name == TOOL_RESULTS and part == "train":
+                made = [_shorten_result(group, rng) for group in made]
+            parts[part] += made
     chainers = {part: Chainer(questions, seed) for part, questions in links.items()}
     for name in sorted(set(config.questions) & set(CHAINS)):
         for part, count in (("heldout", config.heldout.get(name, 0)), ("train", config.questions[name])):
@@ -139,7 +135,7 @@ def _split_set(
 ) -> tuple[list[Question], list[Question]]:
     """Return the usable questions of a set in random order: those to hold out, and the others."""
     questions = [q for q in read_questions(data, name, config.labels) if q.is_usable]
-    if _is_long(questions):
+    if is_long(questions):
         questions = [q for q in questions if q.is_labelled]
     rng.shuffle(questions)
     return split_by_article(questions, config.heldout.get(name, 0), config.heldout_articles)
@@ -204,20 +200,19 @@ def has_answer_string(group: Group) -> bool:
     return any(normalize_answer(answer) not in WITHOUT_ANSWER_STRING for answer in group.answers)
 
 
-def label_document(document: LabelledDocument, hop: int = 0) -> GroupDocument:
-    """Split a document into labelled sentences. A sentence is positive if its overlap with a support span is
-    at least half as long as the shorter of the two."""
-    units = [(u.start, u.end) for u in split_units(document.text)]
+def label_document(
+    document: LabelledDocument, hop: int = 0, units: list[Range] | None = None
+) -> GroupDocument:
+    """Label the units of a document, by default its sentences. A unit is positive if its overlap with a
+    support span is at least half as long as the shorter of the two."""
+    if units is None:
+        units = [(u.start, u.end) for u in split_units(document.text)]
     if document.gold and not document.support:
         labels = [-1] * len(units)
     else:
         labels = [int(any(_share_half(u, s) for s in document.support)) for u in units]
     gold = int(bool(document.support) or document.gold)
     return GroupDocument(document.title, document.text, units, labels, gold, hop)
-
-
-def _is_long(questions: Sequence[Question]) -> bool:
-    return any(len(d.text) > LONG_DOCUMENT for q in questions[:5] for d in q.documents)
 
 
 def _choose_documents(
@@ -233,10 +228,10 @@ def _choose_documents(
 
     A question's own documents may contain an answer without being labelled. The hard negatives, which come
     from other questions, never contain one."""
-    if name in MULTI_HOP and config.documents is None:
+    if name == TOOL_RESULTS or (name in MULTI_HOP and config.documents is None):
         yield from (q.documents for q in questions)
-    elif _is_long(pool_questions):
-        yield from (_sample_sections(q.documents[0], rng) for q in questions)
+    elif is_long(pool_questions):
+        yield from (sample_sections(q.documents[0], rng) for q in questions)
     elif config.documents is None and any(len(q.documents) > 1 for q in questions[:5]):
         yield from (_sample_own(q, negatives, rng) for q in questions)
     else:
@@ -309,30 +304,22 @@ def _sample_own(question: Question, negatives: int, rng: random.Random) -> list[
     return gold + rng.sample(others, min(2 * negatives, len(others)))
 
 
-def _sample_sections(document: LabelledDocument, rng: random.Random) -> list[LabelledDocument]:
-    sections = list(_split_sections(document))
-    gold = [s for s in sections if s.support]
-    others = [s for s in sections if not s.support]
-    return rng.sample(gold, min(GOLD_SECTIONS, len(gold))) + rng.sample(
-        others, min(OTHER_SECTIONS, len(others))
-    )
-
-
-def _split_sections(document: LabelledDocument) -> Iterator[LabelledDocument]:
-    text, start = document.text, 0
-    while start < len(text):
-        end = text.rfind("\n", start + 1, start + SECTION) + 1 or min(start + SECTION, len(text))
-        inside = [(max(a, start) - start, min(b, end) - start) for a, b in document.support]
-        yield LabelledDocument(None, text[start:end], tuple((a, b) for a, b in inside if a < b))
-        start = end
-
-
 def _make_group(
     name: str, question: Question, documents: Sequence[LabelledDocument], rng: random.Random
 ) -> Group:
-    labelled = [d for d in map(label_document, documents) if d.units]
+    opened = name == TOOL_RESULTS
+    labelled = [label_document(d, units=open_result(d.text) if opened else None) for d in documents]
+    labelled = [d for d in labelled if d.units]
     rng.shuffle(labelled)
     return Group(question.id, name, question.text, list(question.answers), labelled)
+
+
+def _shorten_result(group: Group, rng: random.Random) -> Group:
+    """Return a group with the part of its result that a training step reads."""
+    (document,) = group.documents
+    near = choose_near(document.units, document.labels, rng)
+    units, labels = ([values[i] for i in near] for values in (document.units, document.labels))
+    return replace(group, documents=[replace(document, units=units, labels=labels)])
 
 
 def _share_half(unit: Range, span: Range) -> bool:
