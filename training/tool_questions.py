@@ -1,5 +1,4 @@
-"""`python -m training.tool_questions --out DATA/train/tool_results.jsonl.gz`: write training rows about results
-of tools.
+"""`python -m training.tool_questions --out DATA/train/tool_results.jsonl.gz`: write rows for the training.
 
 The questions are those of `benchmarks/real_results/training`. Their commands run here, and read the packages
 of a Python. A question whose evidence is no longer in its result is left out, and named.

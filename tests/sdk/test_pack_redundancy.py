@@ -67,6 +67,11 @@ def test_repeats_may_differ_in_dashes_and_percent_spacing(left: str, right: str)
         ("They can leave before it rains.", "They can't leave before it rains."),
         ("लड़का रोज़ पार्क में खेलता है", "लड़की रोज़ पार्क में खेलती है"),
         ("The area is 40 m² in all.", "The area is 40 m2 in all."),
+        ("The call returns x[0] for an empty list.", "The call returns x[1] for an empty list."),
+        ("The board is 5' long and painted.", 'The board is 5" long and painted.'),
+        ("The lowest temperature was – 5 degrees.", "The lowest temperature was 5 degrees."),
+        ("The final score was 3 — 2 today.", "The final score was 3 2 today."),
+        ("Das Bier trinkt man bitte in Maßen.", "Das Bier trinkt man bitte in Massen."),
     ],
 )
 def test_whatever_may_carry_meaning_makes_a_difference(left: str, right: str) -> None:
@@ -76,6 +81,26 @@ def test_whatever_may_carry_meaning_makes_a_difference(left: str, right: str) ->
 @pytest.mark.parametrize("sentence", ["Yes, it is.", "", "  ", "OK."])
 def test_a_short_sentence_is_never_a_copy(sentence: str) -> None:
     assert comparable_words(sentence) is None
+
+
+def test_a_level_is_filled_with_sentences_that_differ() -> None:
+    sentence = "The oldest lighthouse that is still used is the Tower of Hercules in Spain."
+    others = [f"Keeper number {n} looked after the lamp for {n + 3} winters." for n in range(60)]
+    text = " ".join(f"{sentence} {other}" for other in others)
+    question = "Which is the oldest lighthouse that is still used in Spain?"
+    result = Compressor(FakeScorer()).compress(question, [text], level=1)
+    assert result.text.count(sentence) == 1
+    assert 100 <= len(result.text) <= 500
+
+
+def test_a_repeated_stanza_is_kept_once() -> None:
+    stanza = "Package: harbour\nVersion: 1.4\nSection: boats\nSummary: moors boats\n"
+    others = [
+        f"Package: pier-{n}\nVersion: 2.{n}\nSection: boats\nSummary: builds pier {n}\n" for n in range(8)
+    ]
+    text = "\n".join([stanza, *others[:4], stanza, *others[4:], stanza])
+    result = Compressor().compress("Which package moors boats?", [text], budget=120)
+    assert result.text.count("Package: harbour") == 1
 
 
 def test_a_script_without_spaces_counts_by_characters() -> None:

@@ -3,8 +3,8 @@ to the held-out questions of a run: whether documents answer, and how far a requ
 
 Everything else of the artifact stays the same. RUN is a folder of `python -m training.selector`, at least
 prepared (`--stage prepare`). Each question gives two requests with equally many documents: one with its
-evidence, and one in which other documents replace it. Half of the pairs have all other documents of the
-group, half of them a few.
+evidence, and one in which other documents replace it. In half of the pairs, the second request has all other
+documents of the group, in the others a random number of them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ FEWEST_CASES = 100
 """Smallest number of requests for a fit."""
 FOLDS = 5
 PENALTY = 3e-3
-"""Weight of the squared weights, on standardised features and a mean loss."""
+"""Strength p of the penalty p/2 * w**2 that is added to the weighted mean loss, on standardised features."""
 SHRINKAGE = 0.2
-"""Share of the covariance that the identity replaces: some features hardly vary inside a set."""
+"""Share of the correlation matrix that the identity replaces: some features hardly vary inside a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _fit_centres(rows: Floats, source: NDArray[np.str_]) -> Reference:
 
 
 def _fold(cases: Sequence[Case]) -> NDArray[np.int64]:
-    """Return a number of each case; those of one question have the same."""
+    """Return the fold of each case. Requests of one question share a fold."""
     return np.array([zlib.crc32(case.group.id.encode()) % FOLDS for case in cases])
 
 
@@ -167,8 +167,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="new folder for the artifact")
     parser.add_argument("--seed", type=int, default=13, help="draws the documents of each request")
     args = parser.parse_args()
+    if args.out.exists():
+        parser.error(f"{args.out} exists already; name a new folder")
     artifact = load_artifact(args.artifact)
     cases = read_cases(Selector.load(artifact), read_groups(args.run, "heldout"), args.seed)
+    if len(cases) < FEWEST_CASES:
+        parser.error(f"{args.run} gives {len(cases)} requests; a fit needs {FEWEST_CASES}")
     shutil.copytree(artifact.path, args.out)
     write_answerability(args.out, fit_answerable(cases))
     facts = {key: value for key, value in artifact.manifest.items() if key not in ("format", "files")}

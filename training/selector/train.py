@@ -1,9 +1,7 @@
 """Phase I of EFFCOMP: train the encoder with its output layers for keep and relevance.
 
-The program also saves checkpoints and validates.
-
-The program chooses device and precision: bf16 on CUDA, bf16 on a CPU with instructions for it, else float32.
-`accelerate launch` spreads a run over several GPUs.
+`train` saves checkpoints and validates. It chooses the device and the precision: bf16 on CUDA, bf16 on a CPU
+with instructions for it, else float32. `accelerate launch` spreads a run over several GPUs.
 """
 
 from __future__ import annotations
@@ -56,6 +54,8 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
     accelerator = Accelerator(mixed_precision=precision(device), cpu=device == "cpu")
     set_seed(config.seed)
     run.writes = accelerator.is_main_process
+    if config.train.distillation and start_from is None:
+        raise ValueError("distillation needs the weights of a teacher: name them with --start-from")
     model, tokenizer, layout_config = build_selector(config)
     teacher = None
     if start_from is not None:

@@ -31,21 +31,22 @@ _HEADS_SHARE = 0.5
 """Share of the cost of a part's heads that counts when the part is ranked. It is less than 1, because other
 parts may need the same heads."""
 
-_RECORDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml"})
+_RECORD_KINDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml", "stanza"})
 """Kinds of units whose exact repeats are dropped."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
-_FOOTNOTE = re.compile(r"\[\d{1,3}\]")
+_FOOTNOTE = re.compile(r"(?<=[\d.,;:!?”\"'])\[\d{1,3}\]")
+"""The number of a footnote. After a letter it may be an index, as in `x[0]`."""
 _HYPHEN = re.compile(r"(?<=[^\W\d])[‐‑–](?=[^\W\d])")
 """A hyphen between letters, which joins words. Between numbers it may be a minus."""
-_DASH = re.compile(r"(?<=\w)\s*—\s*(?=\w)|(?<=\w)\s+–\s+(?=\w)")
+_DASH = re.compile(r"(?<=[^\W\d])\s*—\s*(?=[^\W\d])|(?<=[^\W\d])\s+–\s+(?=[^\W\d])")
 _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _TRAILING = ".,;:" + _QUOTES
 _FEWEST, _SHORTEST = 4, 16
-"""Smallest numbers of words and of characters of a sentence whose repeats are dropped. A sentence below both
-may be repeated: that costs little, and a short sentence may mean something else each time. The number of
-characters is for scripts without spaces."""
+"""A sentence or a record with fewer words than the first and fewer characters than the second may repeat:
+that costs little, and a short sentence may mean something else each time. The number of characters is for
+scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def choose(
             for candidate in _fill_level(split, renderer, list(group), options.bounds, unit_scores, threshold)
         ]
     elif threshold is not None:
-        candidates = _find_above(candidates, unit_scores, threshold)
+        candidates = _select_by_threshold(candidates, unit_scores, threshold)
     ranked = sort_by_priority(candidates)
     total_cost = sum(unit.cost for unit in split.units) + sum(split.title_costs)
     cost_per_token = total_cost / max(1, split.tokens_before)
@@ -182,7 +183,7 @@ def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
     """
     if not unit.divisible:
         return comparable_words(text)
-    if unit.series is None or unit.kind not in _RECORDS:
+    if unit.series is None or unit.kind not in _RECORD_KINDS:
         return None
     if len(text.split()) < _FEWEST and len(text) < _SHORTEST:
         return None
@@ -192,10 +193,8 @@ def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
 def _find_context(split: Split, position: int, room: int) -> set[int]:
     """Return the sentences that a sentence needs because it opens with a reference such as "It".
 
-    The first of them is the previous sentence. If that opens with a reference too, the one before it is
-    added, and so on, up to the beginning of the paragraph, or until the cost of all these sentences would
-    exceed `room`. The heads of these sentences are added too. A sentence that does not open with a reference
-    needs no other sentence.
+    Go back from the sentence: while one opens with a reference, add the one before it, with its heads. Stop
+    at the beginning of the paragraph, or when all, with the sentence itself, would cost more than `room`.
     """
     context: set[int] = set()
     at: int | None = position
@@ -226,7 +225,7 @@ def _find_sentence_before(split: Split, position: int) -> int | None:
     return None
 
 
-def _find_above(
+def _select_by_threshold(
     candidates: Sequence[Candidate], scores: Sequence[float], threshold: float
 ) -> list[Candidate]:
     """Return the candidates that reach the threshold.
@@ -263,10 +262,10 @@ def _fill_level(
     scores: Sequence[float],
     threshold: float | None,
 ) -> list[Candidate]:
-    """Return the candidates of one document that fit into its level.
+    """Return the candidates of one document that its level keeps.
 
-    Candidates that reach the threshold come first, up to the upper bound. If their text is shorter than the
-    lower bound, the best of the other candidates are added until it is long enough.
+    First take those that reach the threshold, up to the upper bound. If the text is still shorter than the
+    lower bound, add the best of the others.
     """
     doc = candidates[0].doc
 
@@ -278,7 +277,7 @@ def _fill_level(
 
     def in_code_points(c: Candidate) -> Candidate:
         needs = tuple((position, length(position)) for position, _ in c.needs)
-        return Candidate(c.position, doc, c.priority, length(c.position), needs=needs)
+        return Candidate(c.position, doc, c.priority, length(c.position), c.key, needs)
 
     ranked = sort_by_priority(list(map(in_code_points, candidates)))
     above = [c for c in ranked if threshold is None or scores[c.position] >= threshold]
@@ -295,14 +294,19 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
     of hyphen inside a word, footnote numbers, and an article at the start. Any other difference may change
     the meaning: another number, sign, symbol or accent, an added "not", a question mark.
     """
-    words = [
-        word if word.isalnum() else word.strip(_QUOTES).rstrip(_TRAILING)
-        for word in _unify_signs(text.casefold()).split()
-    ]
+    words = [word if word.isalnum() else _strip_signs(word) for word in _unify_signs(text.lower()).split()]
     if words and words[0] in _ARTICLES:
         del words[0]
     kept = tuple(filter(None, words))
     return kept if len(kept) >= _FEWEST or sum(map(len, kept)) >= _SHORTEST else None
+
+
+def _strip_signs(word: str) -> str:
+    """Drop quotation marks around a word, and punctuation after it. A mark after a digit may mean feet or
+    inches."""
+    word = word.lstrip(_QUOTES)
+    bare = word.rstrip(_TRAILING)
+    return word[: len(bare) + 1] if bare[-1:].isdigit() and word[len(bare) :][:1] in _QUOTES else bare
 
 
 def _unify_signs(text: str) -> str:

@@ -145,12 +145,14 @@ def fill_level(
     """
     low, high = bounds
     positions = fit(above, title_costs, high, measure)
+    seen = {candidate.key for candidate in above if candidate.position in positions} - {None}
     for candidate in below:
         if measure(positions) >= low:
             break
         more = positions | candidate.positions
-        if measure(more) <= high:
+        if candidate.key not in seen and measure(more) <= high:
             positions = more
+            seen |= {candidate.key} - {None}
     return positions
 
 

@@ -1,9 +1,10 @@
-"""The fusion: small learned layers that turn a sentence's features into one score.
+"""The fusion: small layers, fitted on labels, that turn a sentence's features into one score.
 
-Its first stage weighs the encoder's logits and the exact matches. That is enough for most questions. A gate
+Its first stage weighs the encoder's logits, the nearness of vectors and the exact matches. That is enough for
+most questions. A gate
 recognises questions that seem to need another hop: the question names only the first document, and a sentence
-of that document names the second one. For such questions the second stage compares the sentences of all
-documents with each other.
+of that document names the second one. For such questions the second stage compares the best
+sentences of all documents with each other.
 """
 
 from __future__ import annotations
@@ -94,11 +95,12 @@ class Fusion:
 
     @classmethod
     def from_keep_logit(cls) -> Fusion:
-        """Return a fusion that gives the encoder's keep logit, with a gate that never opens."""
+        """Return a fusion that gives the encoder's keep logit. It has no second stage, so its gate does not
+        matter."""
 
         def zeros(features: Sequence[str]) -> LinearLayer:
             n = len(features)
-            scales = np.full(n, 5.0)  # so that no logit of a confident model is clipped
+            scales = np.full(n, 5.0)  # so that logits up to 30 are not clipped
             return LinearLayer(np.zeros(n), scales, np.zeros(n), 0.0)
 
         keep = zeros(FIRST_FEATURES)

@@ -56,8 +56,8 @@ from tersely.score.sieve import (
 from tersely.score.vectors import GRAPH, Embedder, pack
 
 MAX_TOKENS = 16_384
-"""Largest number of tokens that the encoder reads in the first pass: 64 full windows. If the input is longer,
-it reads the windows that match the words of the query best."""
+"""Largest number of tokens that the encoder reads in the first pass: 64 windows of 256 tokens. If the input
+is longer, it reads the windows that match the words of the query best."""
 
 MORE_TOKENS = 4_096
 """Largest number of further tokens that the encoder reads if the question seems to need another hop. It reads
@@ -189,13 +189,13 @@ class Selector:
     def read(self, query: str, documents: Sequence[ScoredInput], *, ignore_vectors: bool = False) -> Reading:
         """Read the documents in as many passes as the question needs.
 
-        With `ignore_vectors`, vectors rule out no windows.
+        With `ignore_vectors`, vectors rule out no windows, neither now nor later.
         """
         limit = current_time_limit()
         done = self.first_pass(query, documents, ignore_vectors=ignore_vectors)
         stage = self.first_stage(done)
         if stage.gate and done.unread and not limit.is_up():
-            done = self.extend_first_pass(done, stage.logits)
+            done = self.extend_first_pass(done, stage.logits, ignore_vectors=ignore_vectors)
             stage = self.first_stage(done)
         if not stage.gate or limit.is_up():
             return Reading(done, stage.logits, stage.logits, NEIGHBOUR_SHARE)
@@ -245,11 +245,13 @@ class Selector:
         limit.was_reached |= not has_all_vectors
         return merge_pass(matches, encoded, offsets, window_logits, [*unread, *more], sieve)
 
-    def extend_first_pass(self, done: FirstPass, first_logits: Floats) -> FirstPass:
-        """Read up to MORE_TOKENS of further windows that the sieve does not rule out: those that share the
-        rarest words with the best sentences so far."""
+    def extend_first_pass(
+        self, done: FirstPass, first_logits: Floats, *, ignore_vectors: bool = False
+    ) -> FirstPass:
+        """Read up to MORE_TOKENS of the windows that are unread: those that share the rarest words with the
+        best sentences so far. The sieve first rules out some of them, unless `ignore_vectors` is true."""
         possible, ruled_out = done.unread, list[Window]()
-        if done.sieve is not None:
+        if done.sieve is not None and not ignore_vectors:
             possible, ruled_out = done.sieve.divide_again(possible, done.offsets, done.matches, first_logits)
         weights = bridge_weights(done.matches, first_logits)
         chosen, unread = divide_windows(possible, weights, done.offsets, MORE_TOKENS)
@@ -302,7 +304,8 @@ def _split(
 ) -> list[DocumentScores]:
     """Return flat logits as scores by document.
 
-    For packing, each sentence gains `neighbour_share` of its better neighbour's score, up to 1.
+    For packing, a score s becomes s + neighbour_share * n * (1 - s), where n is the better neighbour's score.
+    Held-back scores are lowered, but not the relevance.
     """
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = sigmoid(logits)

@@ -19,13 +19,14 @@ from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, CUE, RULE, Depths, Head, Place, State, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
-from tersely.split.surroundings import Surroundings, announces_entries, find_names, tie_comments
+from tersely.split.surroundings import Surroundings, announces, announces_entries, find_names, tie_comments
 from tersely.units import Link
 
 _FEW_WORDS = 3
 """A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
 _LONG_CLAUSE = 120
-"""A numbered paragraph with more code points than this is a clause. The paragraphs after it belong to it."""
+"""A numbered paragraph is a clause if it has more code points than this, a number such as 1.2, or nothing but
+a title. The paragraphs after it belong to it."""
 _DEEPEST = 16
 """Largest depth of nested lines that is followed."""
 _MOST_HEADS = 64
@@ -35,9 +36,7 @@ _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
 """A line that says nothing, such as `}`, or `} -> null` of Terraform, or `\\hline` of LaTeX."""
 _BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
 """The start of a line that continues the statement above it, such as `else` or `except`."""
-_IS_HEAD = re.compile(
-    rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
-)
+_MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}", re.VERBOSE)
 """Matches the first line of a paragraph that may be a head of other units."""
 
 
@@ -50,7 +49,8 @@ def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) ->
         blocks: all blocks of a text, in order.
         spans: the indices of the units of each block.
     """
-    if all(block.kind == "sentence" and not _IS_HEAD.match(lines.texts[block.first]) for block in blocks):
+    edges = [(lines.texts[b.first], lines.texts[b.last - 1]) for b in blocks if b.kind == "sentence"]
+    if len(edges) == len(blocks) and not any(_MAYBE_HEAD.match(a) or announces(b) for a, b in edges):
         return {}  # only paragraphs
     return _Reader(find_places(lines, blocks, spans), lines).read()
 
@@ -283,7 +283,7 @@ class _Reader:
             head.first_indent = place.indent
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
-        if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
+        if announces(self._lines.texts[place.block.last - 1]):
             level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
                 self._frames.add(last)

@@ -22,7 +22,7 @@ _FIELD = re.compile(rf"(?P<indent>[ \t]*)(?P<name>{_NAMED}){_SIGN}(?P<value>[^\n
 _SIGNS = re.compile(r"[^\w\s]+\s*")
 """A line such as `-`. The fields above it, down from the last such line, are one part of the stanza."""
 _NAME = re.compile(r"(?:name|id|title|package|path|unit)\b", re.IGNORECASE)
-"""Names of fields that name their stanza too, even if they do not come first."""
+"""The start of the label of a field that identifies its stanza, even if it does not come first."""
 _LONGEST_NAME = 200
 _FEWEST_FIELDS = 2
 
@@ -37,7 +37,7 @@ class _Stanza(NamedTuple):
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
-    """Return the index after two or more stanzas; None if the one at `index` is alone."""
+    """Return the index after two or more stanzas; None if there are none, or half of the values are prose."""
     if index < lines.none_before["stanza"]:
         return None
     start = end = index
@@ -70,7 +70,7 @@ def _match_field(line: str, column: int) -> re.Match[str] | None:
 
 
 def _find_column(line: str) -> int:
-    """Return the column in which the values of a stanza start, by its first line; -1 if that is flush."""
+    """Return the column after the sign in a stanza's first line; -1 if that line is not indented."""
     field = _FIELD.match(line)
     return field.start("value") if field and field["indent"] else -1
 

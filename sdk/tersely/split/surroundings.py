@@ -229,6 +229,11 @@ def _find_alien(places: Sequence[Place], last: Place) -> Place | None:
     return next((p for p in places if p.starts_run and p.run > last.run and shape(p.line) not in known), None)
 
 
+def announces(line: str) -> bool:
+    """Return whether a line ends with a colon. Emphasis may enclose it."""
+    return line.rstrip().rstrip("*_`").endswith((":", "："))
+
+
 def announces_entries(place: Place) -> bool:
     """Return whether an entry of a log ends with a colon, and the text of the one below it is indented."""
     below = place.below
