@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tersely import Compressor, InvalidInputError
 from tersely.messages import measure_tokens
 from tersely_agents.chat import ChatError, ScriptedChat
-from tersely_agents.memory import AgentMemory, OverlongError
+from tersely_agents.memory import AgentMemory, MemoryStore, OverlongError
 from tests.sdk.conversations import (
     COMPRESSOR,
     FIRST,
@@ -156,6 +156,20 @@ def test_more_resets_than_allowed_are_overlong() -> None:
     with pytest.raises(OverlongError, match="was summarised 1 times"):
         memory.prepare(None)
     assert memory.transcript.ending == "overlong"
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_appending_past_the_last_reset_ends_the_transcript_as_overlong(is_stored: bool) -> None:
+    memory = make_memory(200, max_summaries=1, store=MemoryStore(":memory:") if is_stored else None)
+    memory.reset("Two towers.")
+    said = {"role": "assistant", "content": "The keeper climbed the tower again and lit the lamp. " * 6}
+    with pytest.raises(OverlongError):
+        memory.append(*[said] * 9)
+    ended = memory.transcript
+    assert ended.ending == "overlong"
+    with pytest.raises(OverlongError):
+        memory.append(said)
+    assert memory.transcript == ended
 
 
 def test_two_callers_make_one_reset() -> None:

@@ -93,12 +93,12 @@ class Journal:
         context first, without a model.
 
         Raises InvalidInputError for a message that cannot come next, and OverlongError if no further reset
-        is allowed.
+        is allowed. It then stores nothing.
         """
         checked = check_message(message, transcript.unanswered)
         if self.resetter.holds_too_much(transcript, checked):
             if not self.resetter.may_reset(transcript):
-                raise self.finish_overlong(transcript)[1]
+                raise _make_overlong_error(transcript)
             transcript = self.reset_with_reply(transcript, "")
         if checked["role"] in ("system", "developer"):
             self.resetter.check_pinned([*_find_pinned(transcript), checked], transcript.pins)
@@ -134,10 +134,8 @@ class Journal:
 
     def finish_overlong(self, transcript: Transcript) -> tuple[Transcript, OverlongError]:
         """End a transcript that must not be reset again, and return the error to raise or to report."""
-        error = OverlongError(
-            f"The context is full and was summarised {transcript.resets} times, all that is allowed."
-        )
-        return (self.finish(transcript, "overlong") if transcript.ending is None else transcript), error
+        ended = self.finish(transcript, "overlong") if transcript.ending is None else transcript
+        return ended, _make_overlong_error(transcript)
 
     def reset(self, transcript: Transcript, summary: str) -> Transcript:
         """Reset the context to `summary`, which the policy wrote. Raises InvalidInputError while tool calls
@@ -227,6 +225,12 @@ class Journal:
                 f"The session {self.session!r} began with another first prompt. Use another session, or "
                 "leave `first` out to go on with it."
             )
+
+
+def _make_overlong_error(transcript: Transcript) -> OverlongError:
+    return OverlongError(
+        f"The context is full and was summarised {transcript.resets} times, all that is allowed."
+    )
 
 
 def _checksum(messages: Sequence[Json]) -> str:

@@ -31,7 +31,7 @@ from tersely_agents.chat.protocol import (
     acomplete_safely,
     complete_safely,
 )
-from tersely_agents.memory.journal import Journal
+from tersely_agents.memory.journal import Journal, OverlongError
 from tersely_agents.memory.reset import Resetter
 from tersely_agents.memory.settings import MemorySettings
 from tersely_agents.memory.shortening import Shortener
@@ -110,11 +110,16 @@ class AgentMemory:
 
         Raises InvalidInputError for a message that cannot come next: a result without a call, a message
         that leaves a call unanswered, a malformed one. Messages before it have been taken in. Raises
-        OverlongError if too much is held back and no further summary is allowed.
+        OverlongError if too much is held back and no further reset is allowed. The transcript then ends as
+        overlong.
         """
         with self._lock:
             for message in messages:
-                self._transcript = self.journal.append(self._transcript, message)
+                try:
+                    self._transcript = self.journal.append(self._transcript, message)
+                except OverlongError:
+                    self._transcript, _ = self.journal.finish_overlong(self._transcript)
+                    raise
 
     def interrupt(self) -> None:
         """Give every call without a result a placeholder as its result, for example after a crash."""
