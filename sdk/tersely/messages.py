@@ -162,11 +162,7 @@ def measure_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> 
         content = message.get("content")
         if isinstance(content, list):
             total += PER_IMAGE * sum(part["type"] != "text" for part in cast("list[Json]", content))
-        others = {
-            key: value
-            for key, value in message.items()
-            if key not in _COUNTED_OTHERWISE and value is not None
-        }
+        others = {k: v for k, v in message.items() if k not in _COUNTED_OTHERWISE and v is not None}
         total += count(json.dumps(others, ensure_ascii=False)) if others else 0
         for call in message.get("tool_calls") or ():
             total += PER_MESSAGE + count(json.dumps(call, ensure_ascii=False))
@@ -278,7 +274,8 @@ def compress_messages(
         if options.timeout is not None:
             limits["timeout"] = max(LEAST_TIME_S, options.timeout - (time.monotonic() - started))
         compression = compressor.compress(query, texts, **limits)
-        if compression.status not in ("compressed", "degraded"):
+        # Above the limit, results without text are left out, whatever the status of the others.
+        if limit >= tokens_before and compression.status not in ("compressed", "degraded"):
             return CompressedMessages(before, results, compression, tokens_before, tokens_before)
         after = _replace_results(before, results, compression, count)
         return CompressedMessages(after, results, compression, tokens_before, measure_tokens(after, count))
@@ -287,20 +284,21 @@ def compress_messages(
         return apply()
     if limit >= tokens_before:
         return apply(rate=1.0)
-    bare = tokens_before - sum(count(text) - least for text in texts)
-    if bare > limit:
-        raise InvalidInputError(
-            f"Only tool results become shorter; even with every long one left out, the messages take {bare} "
-            f"tokens, and the limit is {limit}. Raise it, or use tersely_agents.memory.AgentMemory, which "
-            "replaces most messages with notes."
-        )
-    room = max(1, limit - bare)
-    while True:
+    smallest = tokens_before - sum(count(text) - least for text in texts)
+    room = max(1, limit - smallest)
+    while smallest <= limit:
         result = apply(budget=room)
         # A text may have more tokens in its message than in the joined text, so measure again.
-        if result.tokens_after <= limit or room == 1:
+        if result.tokens_after <= limit:
             return result
+        if room == 1:
+            smallest = result.tokens_after
         room = max(1, room - (result.tokens_after - limit))
+    raise InvalidInputError(
+        f"Only tool results become shorter; even with every long one left out, the messages take {smallest} "
+        f"tokens, and the limit is {limit}. Raise it, or use tersely_agents.memory.AgentMemory, which "
+        "replaces most messages with notes."
+    )
 
 
 def _find_long_results(messages: Sequence[Json], least: int, count: Callable[[str], int]) -> tuple[int, ...]:

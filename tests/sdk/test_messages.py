@@ -126,6 +126,19 @@ def test_threshold_decides_and_a_wide_limit_changes_nothing() -> None:
     assert compressor.compress_messages(HISTORY[:2]).receipt.status == "bypassed"
 
 
+@pytest.mark.parametrize("status", ["bypassed", "unchanged"])
+def test_a_limit_holds_if_a_long_result_has_no_text(status: str) -> None:
+    """White space has tokens, but nothing to compress."""
+    other = {"bypassed": "ok", "unchanged": "The oldest lighthouse stands on Pellow Head."}[status]
+    blank = make_result("b", " \n\t" * 3000)
+    messages = [*HISTORY[:3], make_result("a", other), blank]
+    result = Compressor(FakeScorer()).compress_messages(messages, budget=200)
+    assert result.tokens_after <= 200 < result.tokens_before
+    assert result.tokens_after == measure_tokens(result.messages, Compressor(FakeScorer()).count_tokens)
+    assert [m["content"] for m in result.messages[3:]] == [other, LEFT_OUT]
+    assert result.receipt.status == status
+
+
 def test_the_newer_of_two_equal_results_stays() -> None:
     page = "The oldest lighthouse stands on Pellow Head. " + NOISE
     messages = [*HISTORY[:2], make_call("a"), make_result("a", page), make_call("b"), make_result("b", page)]
