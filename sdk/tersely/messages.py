@@ -134,7 +134,7 @@ def get_text(message: Message) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(str(part.get("text", "")) for part in content or () if part["type"] == "text")
+    return "\n".join(str(part.get("text") or "") for part in content or () if part["type"] == "text")
 
 
 def with_text(message: Message, text: str) -> Json:

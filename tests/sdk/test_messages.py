@@ -147,6 +147,12 @@ def test_the_newer_of_two_equal_results_stays() -> None:
     assert "Pellow Head" in result.messages[5]["content"]
 
 
+def test_a_part_without_text_counts_as_empty() -> None:
+    parts = [{"type": "text", "text": "lamp"}, {"type": "text", "text": None}, {"type": "text"}, IMAGE]
+    parts.append({"type": "text", "text": "tower"})
+    assert get_text({"role": "user", "content": parts}) == "lamp\n\n\ntower"
+
+
 def test_the_messages_of_the_caller_do_not_change() -> None:
     messages = [dict(m) for m in HISTORY]
     Compressor(FakeScorer()).compress_messages(messages, budget=220)
