@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -188,6 +191,31 @@ def test_two_callers_make_one_reset() -> None:
     asyncio.run(both())
     assert memory.transcript.resets == 1
     assert memory.transcript.messages[-1] == result(number - 1, facts(number - 1))
+
+
+class SlowStore(MemoryStore):
+    """A store in which the first reset takes half a second. `has_begun` is set when it begins."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+        self.has_begun = threading.Event()
+
+    def append(self, session: str, number: int, events: Any, originals: Any = ()) -> None:
+        if events[0]["kind"] == "reset":
+            self.has_begun.set()
+            time.sleep(0.5)
+        super().append(session, number, events, originals)
+
+
+def test_a_caller_that_waited_for_the_last_reset_goes_on() -> None:
+    store = SlowStore()
+    memory = make_memory(max_summaries=1, store=store)
+    fill(memory)
+    with ThreadPoolExecutor() as threads:
+        other = threads.submit(memory.prepare, None)
+        assert store.has_begun.wait(60)
+        assert memory.prepare(None) == other.result()
+    assert (memory.transcript.resets, memory.transcript.ending) == (1, None)
 
 
 def test_a_reset_needs_all_results_and_obeys_max_summaries() -> None:

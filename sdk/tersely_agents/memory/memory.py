@@ -169,8 +169,8 @@ class AgentMemory:
         unanswered, or for anything but a model.
         """
         _check_model(model, tools)
-        if self._transcript.is_full:
-            resets, request, options = self._begin_reset(tools)
+        if begun := self._begin_reset(tools):
+            resets, request, options = begun
             text = ""
             if model is not None and request is not None:
                 with contextlib.suppress(ChatError):
@@ -183,10 +183,10 @@ class AgentMemory:
     ) -> list[Json]:
         """Do the same as `prepare` without blocking the event loop."""
         _check_model(model, tools)
-        if self._transcript.is_full:
+        if begun := self._begin_reset(tools):
             import asyncio
 
-            resets, request, options = self._begin_reset(tools)
+            resets, request, options = begun
             text = ""
             if model is not None and request is not None:
                 with contextlib.suppress(ChatError):
@@ -220,10 +220,12 @@ class AgentMemory:
 
     def _begin_reset(
         self, tools: Sequence[Mapping[str, Any]] | None
-    ) -> tuple[int, list[Json] | None, Options]:
+    ) -> tuple[int, list[Json] | None, Options] | None:
         """Return the number of resets so far, the request for a summary (None if none is needed), and its
-        options."""
+        options; None if the context is not full."""
         with self._lock:
+            if not self._transcript.is_full:
+                return None
             transcript, resetter = self._transcript, self.journal.resetter
             request = self.summary_request()
             is_needed = resetter.takes_out(transcript)
