@@ -218,6 +218,26 @@ def test_a_caller_that_waited_for_the_last_reset_goes_on() -> None:
     assert (memory.transcript.resets, memory.transcript.ending) == (1, None)
 
 
+def test_a_reset_in_a_thread_does_not_block_the_event_loop() -> None:
+    store = SlowStore()
+    memory = make_memory(store=store)
+    fill(memory)
+
+    async def measure_longest_pause() -> float:
+        loop = asyncio.get_running_loop()
+        other = loop.create_task(asyncio.to_thread(memory.prepare, None))
+        await asyncio.to_thread(store.has_begun.wait, 60)
+        waiting = [other, *(loop.create_task(memory.aprepare(None)) for _ in range(2))]
+        longest, last = 0.0, loop.time()
+        while not all(task.done() for task in waiting):
+            await asyncio.sleep(0.01)
+            longest, last = max(longest, loop.time() - last), loop.time()
+        assert waiting[0].result() == waiting[1].result() == waiting[2].result()
+        return longest
+
+    assert asyncio.run(measure_longest_pause()) < 0.3
+
+
 def test_a_reset_needs_all_results_and_obeys_max_summaries() -> None:
     memory = make_memory(max_summaries=1)
     memory.append(call(0))

@@ -182,17 +182,17 @@ class AgentMemory:
         self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
     ) -> list[Json]:
         """Do the same as `prepare` without blocking the event loop."""
-        _check_model(model, tools)
-        if begun := self._begin_reset(tools):
-            import asyncio
+        import asyncio
 
+        _check_model(model, tools)
+        if begun := await asyncio.to_thread(self._begin_reset, tools):
             resets, request, options = begun
             text = ""
             if model is not None and request is not None:
                 with contextlib.suppress(ChatError):
                     text = (await acomplete_safely(model, request, **options)).text
             await asyncio.to_thread(self._end_reset, text, resets)
-        return self._read_messages()
+        return await asyncio.to_thread(self._read_messages)
 
     def summary_request(self) -> list[Json]:
         """Return the context and the instruction to summarise it (v_sum). Raises OverlongError if no further
