@@ -156,8 +156,22 @@ def test_more_resets_than_allowed_are_overlong() -> None:
     number = fill(memory)
     memory.prepare(None)
     fill(memory, number)
-    with pytest.raises(OverlongError, match="was summarised 1 times"):
+    with pytest.raises(OverlongError, match="the limit is 1, and 1 were made"):
         memory.prepare(None)
+    assert memory.transcript.ending == "overlong"
+
+
+def test_a_request_for_a_summary_too_many_ends_the_transcript() -> None:
+    memory = make_memory(max_summaries=1)
+    memory.append(call(0))
+    with pytest.raises(InvalidInputError, match=r"\['c0'\] have no result"):
+        memory.summary_request()
+    memory.append(result(0, "Nothing."))
+    assert memory.summary_request()[:-1] == memory.transcript.messages
+    memory.reset("Two towers.")
+    assert (memory.transcript.is_full, memory.transcript.ending) == (False, None)
+    with pytest.raises(OverlongError, match="No further reset is allowed: the limit is 1, and 1 were made"):
+        memory.summary_request()
     assert memory.transcript.ending == "overlong"
 
 

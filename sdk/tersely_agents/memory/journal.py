@@ -36,7 +36,7 @@ words with the query."""
 
 
 class OverlongError(TerselyError):
-    """The memory would need more summaries than it may make."""
+    """A memory would need more resets than it may make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Journal:
         checked = check_message(message, transcript.unanswered)
         if self.resetter.holds_too_much(transcript, checked):
             if not self.resetter.may_reset(transcript):
-                raise _make_overlong_error(transcript)
+                raise self._make_overlong_error(transcript)
             transcript = self.reset_with_reply(transcript, "")
         if checked["role"] in ("system", "developer"):
             self.resetter.check_pinned([*_find_pinned(transcript), checked], transcript.pins)
@@ -135,7 +135,7 @@ class Journal:
     def finish_overlong(self, transcript: Transcript) -> tuple[Transcript, OverlongError]:
         """End a transcript that must not be reset again, and return the error to raise or to report."""
         ended = self.finish(transcript, "overlong") if transcript.ending is None else transcript
-        return ended, _make_overlong_error(transcript)
+        return ended, self._make_overlong_error(transcript)
 
     def reset(self, transcript: Transcript, summary: str) -> Transcript:
         """Reset the context to `summary`, which the policy wrote. Raises InvalidInputError while tool calls
@@ -187,6 +187,12 @@ class Journal:
         lookup = partial(self.original, transcript)
         return self._write(transcript, *self.resetter.reset(transcript, summary, by, lookup))
 
+    def _make_overlong_error(self, transcript: Transcript) -> OverlongError:
+        return OverlongError(
+            f"No further reset is allowed: the limit is {self.settings.max_summaries}, and "
+            f"{transcript.resets} were made. Raise max_summaries."
+        )
+
     def _write(self, transcript: Transcript, event: Event, originals: Originals | None = None) -> Transcript:
         texts = originals or []
         if self.store is not None:
@@ -225,12 +231,6 @@ class Journal:
                 f"The session {self.session!r} began with another first prompt. Use another session, or "
                 "leave `first` out to go on with it."
             )
-
-
-def _make_overlong_error(transcript: Transcript) -> OverlongError:
-    return OverlongError(
-        f"The context is full and was summarised {transcript.resets} times, all that is allowed."
-    )
 
 
 def _checksum(messages: Sequence[Json]) -> str:

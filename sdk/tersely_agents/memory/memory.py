@@ -165,7 +165,7 @@ class AgentMemory:
         summary's place. The model is not asked when there is nothing to summarise. Pass the `tools` of your
         other requests: the request for the summary then begins like them, and the prompt cache serves it.
 
-        Raises OverlongError if no further summary is allowed, and InvalidInputError while tool calls are
+        Raises OverlongError if no further reset is allowed, and InvalidInputError while tool calls are
         unanswered, or for anything but a model.
         """
         _check_model(model, tools)
@@ -195,8 +195,11 @@ class AgentMemory:
         return await asyncio.to_thread(self._read_messages)
 
     def summary_request(self) -> list[Json]:
-        """Return the context and the instruction to summarise it (v_sum). Raises OverlongError if no further
-        summary is allowed."""
+        """Return the context and a request to summarise it (v_sum).
+
+        If no further reset is allowed, end the transcript as overlong and raise OverlongError. Raises
+        InvalidInputError while tool calls are unanswered.
+        """
         with self._lock:
             self._check_may_reset()
             return self.journal.resetter.summary_request(self._transcript)
@@ -208,7 +211,7 @@ class AgentMemory:
 
         If `summary` is None, sentences quoted from the transcript take its place. A summary longer than
         `summary_tokens` is shortened. Raises InvalidInputError while tool calls are unanswered, and
-        OverlongError if no further summary is allowed.
+        OverlongError if no further reset is allowed.
         """
         with self._lock:
             self._check_may_reset()
@@ -238,7 +241,7 @@ class AgentMemory:
                 self._transcript = self.journal.reset_with_reply(self._transcript, text)
 
     def _check_may_reset(self) -> None:
-        """Raise OverlongError if no further summary is allowed. The transcript then ends as overlong."""
+        """Raise OverlongError if no further reset is allowed. The transcript then ends as overlong."""
         if not self.journal.resetter.may_reset(self._transcript):
             self._transcript, error = self.journal.finish_overlong(self._transcript)
             raise error
