@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 from typing import Any, cast
 
 from tersely.errors import InvalidInputError
@@ -74,21 +75,22 @@ def condense(text: str) -> str:
 
 
 def expand(text: str) -> str:
-    """Return the text that `condense` was given. A text that was not condensed comes back unchanged.
+    """Return the text that `condense` was given; for JSON, an equal value. Return any other text unchanged.
 
     Raises:
-        InvalidInputError: the text was condensed, and changed after that.
+        InvalidInputError: the condensed text cannot be read. Some changes to it are not noticed.
     """
     kind = text[: text.find("\n") + 1]
     body = text[len(kind) :]
     try:
-        if kind == _TABLES:
-            return _Reader(body).read()
-        if kind == _TABLE:
-            return "\n".join(_Reader(body).read_rows())
+        if kind in (_TABLES, _TABLE):
+            reader = _Reader(body.rstrip())
+            expanded = reader.read() if kind == _TABLES else "\n".join(reader.read_rows())
+            reader.take("")
+            return expanded
         if kind == _LINES:
             return "\n".join(_repeat(_add_beginnings(body.split("\n"))))
-    except (IndexError, ValueError) as error:
+    except (IndexError, ValueError, OverflowError, MemoryError, RecursionError) as error:
         raise InvalidInputError("The condensed text was changed, so it cannot be expanded.") from error
     return body if kind == _UNCHANGED else text
 
@@ -178,39 +180,41 @@ def _write_cell(value: Any) -> str:
 
 
 class _Reader:
-    """A reader of JSON with tables. It returns JSON without tables."""
+    """A reader of JSON with tables, which returns JSON without tables. Its last token is "", the end."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = _TOKEN.findall(text)
+        self._tokens = [*_TOKEN.findall(text), ""]
         self._at = 0
+        if "".join(self._tokens) != text:
+            raise ValueError(text)
 
     def read(self) -> str:
         """Return the value that comes next."""
-        token = self._take()
+        token = self.take()
         if token in ("[<", "{<"):
             self._at -= 1
             return token[0] + ",".join(self.read_rows()) + chr(ord(token[0]) + 2)
         if token in ("[", "{"):
             parts, closing = [token], chr(ord(token) + 2)
             while (following := self._tokens[self._at]) != closing:
-                parts.append(self._take() if following in ",:" else self.read())
-            return "".join([*parts, self._take()])
+                parts.append(self.take() if following in ",:" else self.read())
+            return "".join([*parts, self.take()])
         return token if token[0] == '"' or _SCALAR.fullmatch(token) else _quote(token)
 
     def read_rows(self) -> list[str]:
         """Return the rows of the table that comes next, each with its label if it has one."""
-        opening = self._take()[0]
+        opening = self.take()[0]
         keys: list[tuple[str, str]] = []
         while self._tokens[self._at] != ">":
             key = self.read()
             keys.append((key, self.read() if self._skip(":") else ""))
             self._skip(",")
-        self._take(">", "\n")
+        self.take(">", "\n")
         rows: list[str] = []
         while not self._skip(chr(ord(opening) + 2)):
-            label = self.read() + self._take(":") if opening == "{" else ""
+            label = self.read() + self.take(":") if opening == "{" else ""
             rows.append(f"{label}{{{','.join(self._read_members(keys))}}}")
-            self._take("\n")
+            self.take("\n")
         return rows
 
     def _read_members(self, keys: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -220,12 +224,12 @@ class _Reader:
                 yield f"{key}:{constant}"
                 continue
             if not is_first:
-                self._take(",")
+                self.take(",")
             is_first = False
             if self._tokens[self._at] not in (",", "\n"):
                 yield f"{key}:{self.read()}"
 
-    def _take(self, *expected: str) -> str:
+    def take(self, *expected: str) -> str:
         """Take a token, or the ones that are expected; return the last one."""
         token = ""
         for sign in expected or (None,):
@@ -279,6 +283,8 @@ def _repeat(lines: Sequence[str]) -> list[str]:
     repeated: list[str] = []
     for line in lines:
         if note := _AGAIN.fullmatch(line):
+            if not 0 < int(note[1]) <= len(repeated):
+                raise ValueError(line)
             repeated += repeated[-int(note[1]) :] * int(note[2])
         else:
             repeated.append(_unescape(line))
@@ -292,9 +298,8 @@ def _share_beginnings(lines: Sequence[str], level: int = 0) -> list[str]:
     while at < len(lines):
         end, beginning = _find_beginning(lines, at)
         if beginning:
-            rest = [
-                line if _AGAIN.fullmatch(line) else _escape(line[len(beginning) :]) for line in lines[at:end]
-            ]
+            cut = len(beginning)
+            rest = [line if _AGAIN.fullmatch(line) else _escape(line[cut:]) for line in lines[at:end]]
             rest = _share_beginnings(rest, level + 1) if level + 1 < _MOST_LEVELS else rest
             shared += [f"[begin {len(rest)} with: {beginning}]", *rest]
         else:
@@ -315,7 +320,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
         if _AGAIN.fullmatch(line):
             continue
         if not line.startswith(beginning) or count == 1:
-            words = _WORDS.match(line[: _count_equal(beginning, line)])
+            words = _WORDS.match(commonprefix((beginning, line)))  # noqa: RUF071 - of texts, not of paths
             beginning = words[0] if words else ""
         count += 1
         if len(beginning) < _SHORTEST_BEGINNING or count > most:
@@ -326,12 +331,6 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
     return found
 
 
-def _count_equal(left: str, right: str) -> int:
-    """Return the length of the beginning that two texts share."""
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(left), len(right)))
-
-
 def _add_beginnings(lines: Sequence[str]) -> list[str]:
     """Return the lines with their whole beginnings."""
     whole: list[str] = []
@@ -340,6 +339,8 @@ def _add_beginnings(lines: Sequence[str]) -> list[str]:
         note = _BEGIN.fullmatch(lines[at])
         end = at + 1 + (int(note[1]) if note else 0)
         if note:
+            if not at + 1 < end <= len(lines):
+                raise ValueError(lines[at])
             rest = _add_beginnings(lines[at + 1 : end])
             whole += [line if _AGAIN.fullmatch(line) else note[2] + _unescape(line) for line in rest]
         else:
