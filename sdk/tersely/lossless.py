@@ -2,8 +2,9 @@
 model.
 
 JSON loses its white space. Objects with nearly the same keys become a table: the keys are written once, and
-each object is a line of values. In any other text, lines that are repeated get a note with their number, and
-the beginning that neighbouring lines share is written once. The first line of a condensed text says so.
+each object is a line of values. In any other text, a note replaces repeated lines; it has the number of lines
+and how often they come again. The beginning that neighbouring lines share is written once. The first line of
+a condensed text says so, except in JSON without a table.
 """
 
 from __future__ import annotations
@@ -18,16 +19,13 @@ from tersely.errors import InvalidInputError
 from tersely.tokens import ApproximateCounter
 
 _OPENING = "[tersely: "
-_TABLES = (
-    f"{_OPENING}JSON with tables. Keys in <> name the values of each line below them; "
-    "a key with a value holds for all lines]\n"
-)
-_TABLE = (
-    f"{_OPENING}JSON lines as a table. Keys in <> name the values; a key with a value holds for all lines]\n"
-)
+_CONSTANT = "a key with a value holds for all lines]\n"
+_JSON_HEADER = f"{_OPENING}JSON with tables. Keys in <> name the values of each line below them; {_CONSTANT}"
+_JSON_LINES_HEADER = f"{_OPENING}JSON lines as a table. Keys in <> name the values; {_CONSTANT}"
 _LINES = f"{_OPENING}repeated lines and beginnings are written once; notes in brackets say where]\n"
 _UNCHANGED = f"{_OPENING}text as it was]\n"
 
+_CLOSING = {"[": "]", "{": "}"}
 _SCALAR = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|-?Infinity|NaN|true|false|null")
 _BARE = re.compile(r'[^\s,\[\]{}<>":][^,\[\]{}<>"\n]*')
 """A scalar, or a string without quotation marks in a table."""
@@ -35,12 +33,12 @@ _TOKEN = re.compile(rf'"(?:[^"\\]|\\.)*+"|[\[{{]<|[\[\]{{}}<>,:\n]|{_BARE.patter
 
 _AGAIN = re.compile(r"\[again: the (\d+) above, (\d+)x\]")
 _BEGIN = re.compile(r"\[begin (\d+) with: (.*)\]")
-_ESCAPED = re.compile(rf"\\*(?:{_AGAIN.pattern}|{_BEGIN.pattern})")
+_LIKE_NOTE = re.compile(rf"\\*(?:{_AGAIN.pattern}|{_BEGIN.pattern})")
 _WORDS = re.compile(r".*[\s/:|,;=(]")
 _LONGEST_BLOCK = 8
 """Largest number of lines that are repeated as one."""
 _SHORTEST_BEGINNING = 8
-_NOTE = 32
+_NOTE_SIZE = 32
 """Approximate number of code points of a note. The text that it replaces must be longer."""
 _MOST_LEVELS = 3
 """Levels of beginnings inside beginnings."""
@@ -60,8 +58,9 @@ _DECODER = json.JSONDecoder(
 
 
 def condense(text: str) -> str:
-    """Return the text in fewer tokens if that is possible, otherwise unchanged.
+    """Return the text in fewer characters and tokens (by the built-in estimate) if that is possible.
 
+    Otherwise return it as it is; below a line "[tersely: text as it was]" if it begins with "[tersely: ".
     `expand` restores an equal value for JSON and JSON lines, and the same characters for any other text.
     """
     condensed = _condense_json(text)
@@ -83,14 +82,14 @@ def expand(text: str) -> str:
     kind = text[: text.find("\n") + 1]
     body = text[len(kind) :]
     try:
-        if kind in (_TABLES, _TABLE):
+        if kind in (_JSON_HEADER, _JSON_LINES_HEADER):
             reader = _Reader(body.rstrip())
-            expanded = reader.read() if kind == _TABLES else "\n".join(reader.read_rows())
+            expanded = reader.read() if kind == _JSON_HEADER else "\n".join(reader.read_rows())
             reader.take("")
             return expanded
         if kind == _LINES:
             return "\n".join(_repeat(_add_beginnings(body.split("\n"))))
-    except (IndexError, ValueError, OverflowError, MemoryError, RecursionError) as error:
+    except (LookupError, ValueError, OverflowError, MemoryError, RecursionError) as error:
         raise InvalidInputError("The condensed text was changed, so it cannot be expanded.") from error
     return body if kind == _UNCHANGED else text
 
@@ -104,12 +103,12 @@ def _condense_json(text: str) -> str | None:
         value = _decode(text)
         if value is not None:
             written = _write(value)
-            return _TABLES + written if "\n" in written else written
+            return _JSON_HEADER + written if "\n" in written else written
         values = [_decode(line) for line in text.split("\n") if line.strip()]
         if len(values) < 2 or None in values:
             return None
         rows = _find_rows(values)
-        return _TABLE + _write_table("[", rows) if rows else None
+        return _JSON_LINES_HEADER + _write_table("[", rows) if rows else None
     except RecursionError:
         return None
 
@@ -156,7 +155,7 @@ def _find_rows(values: Sequence[Any]) -> list[_Object]:
         return []
     keys = {key: len(_quote(key)) + 1 for row in rows for key, _ in row}
     written = sum(keys[key] + 1 for row in rows for key, _ in row)
-    return rows if written > sum(keys.values()) + len(keys) * len(rows) + _NOTE else []
+    return rows if written > sum(keys.values()) + len(keys) * len(rows) + _NOTE_SIZE else []
 
 
 def _write_table(opening: str, rows: Sequence[_Object], labels: Sequence[str] = ()) -> str:
@@ -170,7 +169,7 @@ def _write_table(opening: str, rows: Sequence[_Object], labels: Sequence[str] = 
     lines = [",".join(row.get(key, "") for key in keys if key not in constant) for row in cells]
     if labels:
         lines = [f"{label}:{line}" for label, line in zip(labels, lines, strict=True)]
-    return f"{opening}<{','.join(head)}>\n" + "".join(f"{line}\n" for line in lines) + chr(ord(opening) + 2)
+    return f"{opening}<{','.join(head)}>\n" + "".join(f"{line}\n" for line in lines) + _CLOSING[opening]
 
 
 def _write_cell(value: Any) -> str:
@@ -193,9 +192,9 @@ class _Reader:
         token = self.take()
         if token in ("[<", "{<"):
             self._at -= 1
-            return token[0] + ",".join(self.read_rows()) + chr(ord(token[0]) + 2)
+            return token[0] + ",".join(self.read_rows()) + _CLOSING[token[0]]
         if token in ("[", "{"):
-            parts, closing = [token], chr(ord(token) + 2)
+            parts, closing = [token], _CLOSING[token]
             while (following := self._tokens[self._at]) != closing:
                 parts.append(self.take() if following in ",:" else self.read())
             return "".join([*parts, self.take()])
@@ -211,7 +210,7 @@ class _Reader:
             self._skip(",")
         self.take(">", "\n")
         rows: list[str] = []
-        while not self._skip(chr(ord(opening) + 2)):
+        while not self._skip(_CLOSING[opening]):
             label = self.read() + self.take(":") if opening == "{" else ""
             rows.append(f"{label}{{{','.join(self._read_members(keys))}}}")
             self.take("\n")
@@ -251,11 +250,11 @@ class _Reader:
 
 def _escape(line: str) -> str:
     """Return a line that does not look like a note."""
-    return f"\\{line}" if _ESCAPED.fullmatch(line) else line
+    return f"\\{line}" if _LIKE_NOTE.fullmatch(line) else line
 
 
 def _unescape(line: str) -> str:
-    return line[1:] if line.startswith("\\") and _ESCAPED.fullmatch(line) else line
+    return line[1:] if line.startswith("\\") and _LIKE_NOTE.fullmatch(line) else line
 
 
 def _fold(lines: Sequence[str]) -> list[str]:
@@ -269,7 +268,8 @@ def _fold(lines: Sequence[str]) -> list[str]:
             while end < len(lines) and lines[end] == lines[end - size]:
                 end += 1
             times = (end - at) // size - 1
-            best = max(best, (times * (sum(map(len, lines[at : at + size])) + size) - _NOTE, size, times))
+            saved = times * (sum(map(len, lines[at : at + size])) + size) - _NOTE_SIZE
+            best = max(best, (saved, size, times))
         _, size, times = best
         folded += lines[at : at + size]
         if times:
@@ -325,7 +325,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
         count += 1
         if len(beginning) < _SHORTEST_BEGINNING or count > most:
             break
-        saved = (count - 1) * len(beginning) - _NOTE
+        saved = (count - 1) * len(beginning) - _NOTE_SIZE
         if saved > best:
             best, found, most = saved, (at + 1, beginning), 2 * count + 16
     return found
