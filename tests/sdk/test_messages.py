@@ -167,7 +167,14 @@ def test_the_messages_of_the_caller_do_not_change() -> None:
         ([*HISTORY[:2], make_result("a", "x")], "no call waits for a result"),
         ([*HISTORY[:3], {"role": "user", "content": "?"}], "have no result yet"),
         ([{"role": "system", "content": "x"}], "Pass query, budget or rate"),
-        ([{"role": "robot", "content": "x"}], "role 'robot'"),
+        ([HISTORY[0], {"role": "robot", "content": "x"}], "Message 1 has the unknown role 'robot'"),
+        ([*HISTORY, "x"], "Message 8 is a str"),
+        (
+            [{**make_call("a"), "role": "user", "content": "x"}],
+            "Message 0 has the role 'user' and tool_calls",
+        ),
+        ([{"role": "assistant"}], "Message 0 has neither content nor tool calls"),
+        ([{"role": "user", "content": 5}], "Message 0, with the role 'user', has a content that is neither"),
     ],
 )
 def test_an_invalid_chat_is_refused(messages: Any, error: str) -> None:

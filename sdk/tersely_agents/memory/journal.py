@@ -68,7 +68,7 @@ class Journal:
         given = None
         if first is not None:
             messages: list[object] = check_list(first, object, "The first prompt", "Pass a list of messages.")
-            given = [check_message(message) for message in messages]
+            given = [check_message(m, name=f"Message {place}") for place, m in enumerate(messages)]
         if events:
             transcript = self._replay(events)
             self._check_opened(transcript, given, events[0])
