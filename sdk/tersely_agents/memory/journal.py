@@ -126,7 +126,7 @@ class Journal:
         return self._write(transcript, {"kind": "pin", "key": key, "text": text})
 
     def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
-        """End a transcript. One that has gone beyond `max_steps` stays overlong."""
+        """End a transcript. One with more than `max_steps` assistant messages stays overlong."""
         most = self.settings.max_steps
         if most is not None and transcript.steps > most:
             return transcript

@@ -1,4 +1,6 @@
-"""A transcript that never outgrows its limit (SUPO: summarise and reset).
+"""A transcript of which the model sees a part: the context.
+
+Before the context reaches its limit, it is reset (SUPO: summarise and reset).
 
     append   messages as they come, while the context is shorter than the limit
     full     the newest step would reach the limit: the step is held back, and a summary is wanted
@@ -51,12 +53,13 @@ class AgentMemory:
 
     Args:
         first: the first prompt: system message, task, constraints, in OpenAI's format. System messages
-            stay word for word; a long message of the user is shortened. None goes on with a session of the
-            store.
+            stay word for word; a long message of the user is shortened. With None, the memory continues the
+            session that is in the store.
         limit: the context must stay below this many tokens (SUPO's L), 200 or more.
-        max_summaries: the largest number of resets (S); one more raises OverlongError. None for any number.
-        max_steps: the largest number of assistant messages (H); then the transcript's ending is "overlong".
-            None for any number.
+        max_summaries: the largest number of resets (S), with or without a summary. One more raises
+            OverlongError. None for any number.
+        max_steps: after this many assistant messages (H), the transcript's ending is "overlong", unless it
+            has ended before. It still takes messages. None for any number.
         summary_tokens: the largest number of tokens of a summary; at most a quarter of the limit, which is
             the default.
         compress_over: a tool result with more tokens than this is compressed for the task when it comes in;
@@ -106,7 +109,8 @@ class AgentMemory:
         return self._transcript
 
     def append(self, *messages: Message) -> None:
-        """Take in the next messages. While a reset is due, they wait until it is done.
+        """Take in the next messages. While a reset is due, hold them back. If they would take more than half
+        of the limit, reset now, with quoted sentences instead of a summary.
 
         Raises InvalidInputError for a message that cannot come next: a result without a call, a message
         that leaves a call unanswered, a malformed one. Messages before it have been taken in. Raises
@@ -138,7 +142,7 @@ class AgentMemory:
             self._transcript = self.journal.pin(self._transcript, key, text)
 
     def finish(self) -> None:
-        """Mark the task as done. A task that has gone beyond `max_steps` stays overlong."""
+        """Mark the task as done. Only a task with more than `max_steps` assistant messages stays overlong."""
         with self._lock:
             self._transcript = self.journal.finish(self._transcript)
 
@@ -201,7 +205,7 @@ class AgentMemory:
         InvalidInputError while tool calls are unanswered.
         """
         with self._lock:
-            self._check_may_reset()
+            self._end_unless_may_reset()
             return self.journal.resetter.summary_request(self._transcript)
 
     def reset(self, summary: str | None = None) -> None:
@@ -214,7 +218,7 @@ class AgentMemory:
         OverlongError if no further reset is allowed.
         """
         with self._lock:
-            self._check_may_reset()
+            self._end_unless_may_reset()
             transcript = self._transcript
             if summary is None:
                 self._transcript = self.journal.reset_with_reply(transcript, "")
@@ -240,8 +244,8 @@ class AgentMemory:
             if self._transcript.is_full and self._transcript.resets == resets:
                 self._transcript = self.journal.reset_with_reply(self._transcript, text)
 
-    def _check_may_reset(self) -> None:
-        """Raise OverlongError if no further reset is allowed. The transcript then ends as overlong."""
+    def _end_unless_may_reset(self) -> None:
+        """End the transcript as overlong and raise OverlongError, unless a further reset is allowed."""
         if not self.journal.resetter.may_reset(self._transcript):
             self._transcript, error = self.journal.finish_overlong(self._transcript)
             raise error
