@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -208,16 +207,17 @@ def test_two_callers_make_one_reset() -> None:
 
 
 class SlowStore(MemoryStore):
-    """A store in which the first reset takes half a second. `has_begun` is set when it begins."""
+    """A store in which a reset waits for `may_end`. `has_begun` is set when it begins."""
 
     def __init__(self) -> None:
         super().__init__(":memory:")
-        self.has_begun = threading.Event()
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+        self.waited_in_vain = False
 
     def append(self, session: str, number: int, events: Any, originals: Any = ()) -> None:
         if events[0]["kind"] == "reset":
             self.has_begun.set()
-            time.sleep(0.5)
+            self.waited_in_vain = not self.may_end.wait(10)
         super().append(session, number, events, originals)
 
 
@@ -228,6 +228,7 @@ def test_a_caller_that_waited_for_the_last_reset_goes_on() -> None:
     with ThreadPoolExecutor() as threads:
         other = threads.submit(memory.prepare, None)
         assert store.has_begun.wait(60)
+        threading.Timer(0.2, store.may_end.set).start()
         assert memory.prepare(None) == other.result()
     assert (memory.transcript.resets, memory.transcript.ending) == (1, None)
 
@@ -237,19 +238,17 @@ def test_a_reset_in_a_thread_does_not_block_the_event_loop() -> None:
     memory = make_memory(store=store)
     fill(memory)
 
-    async def measure_longest_pause() -> float:
-        loop = asyncio.get_running_loop()
-        other = loop.create_task(asyncio.to_thread(memory.prepare, None))
+    async def prepare_twice() -> list[Any]:
+        other = asyncio.create_task(asyncio.to_thread(memory.prepare, None))
         await asyncio.to_thread(store.has_begun.wait, 60)
-        waiting = [other, *(loop.create_task(memory.aprepare(None)) for _ in range(2))]
-        longest, last = 0.0, loop.time()
-        while not all(task.done() for task in waiting):
-            await asyncio.sleep(0.01)
-            longest, last = max(longest, loop.time() - last), loop.time()
-        assert waiting[0].result() == waiting[1].result() == waiting[2].result()
-        return longest
+        waiting = asyncio.create_task(memory.aprepare(None))
+        await asyncio.sleep(0.1)  # now it waits for the lock
+        store.may_end.set()
+        return [await other, await waiting]
 
-    assert asyncio.run(measure_longest_pause()) < 0.3
+    one, two = asyncio.run(prepare_twice())
+    assert one == two
+    assert not store.waited_in_vain
 
 
 def test_a_reset_needs_all_results_and_obeys_max_summaries() -> None:
