@@ -2,8 +2,9 @@
 model.
 
 JSON loses its white space. Objects with nearly the same keys become a table: the keys are written once, and
-each object is a line of values. In any other text, lines that are repeated get a note with their number, and
-the beginning that neighbouring lines share is written once. The first line of a condensed text says so.
+each object is a line of values. In any other text, a note replaces repeated lines; it has the number of lines
+and how often they come again. The beginning that neighbouring lines share is written once. The first line of
+a condensed text says so, except in JSON without a table.
 """
 
 from __future__ import annotations
@@ -11,22 +12,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 from typing import Any, cast
 
 from tersely.errors import InvalidInputError
 from tersely.tokens import ApproximateCounter
 
 _OPENING = "[tersely: "
-_TABLES = (
-    f"{_OPENING}JSON with tables. Keys in <> name the values of each line below them; "
-    "a key with a value holds for all lines]\n"
-)
-_TABLE = (
-    f"{_OPENING}JSON lines as a table. Keys in <> name the values; a key with a value holds for all lines]\n"
-)
+_CONSTANT = "a key with a value holds for all lines]\n"
+_JSON_HEADER = f"{_OPENING}JSON with tables. Keys in <> name the values of each line below them; {_CONSTANT}"
+_JSON_LINES_HEADER = f"{_OPENING}JSON lines as a table. Keys in <> name the values; {_CONSTANT}"
 _LINES = f"{_OPENING}repeated lines and beginnings are written once; notes in brackets say where]\n"
 _UNCHANGED = f"{_OPENING}text as it was]\n"
 
+_CLOSING = {"[": "]", "{": "}"}
 _SCALAR = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|-?Infinity|NaN|true|false|null")
 _BARE = re.compile(r'[^\s,\[\]{}<>":][^,\[\]{}<>"\n]*')
 """A scalar, or a string without quotation marks in a table."""
@@ -34,12 +33,12 @@ _TOKEN = re.compile(rf'"(?:[^"\\]|\\.)*+"|[\[{{]<|[\[\]{{}}<>,:\n]|{_BARE.patter
 
 _AGAIN = re.compile(r"\[again: the (\d+) above, (\d+)x\]")
 _BEGIN = re.compile(r"\[begin (\d+) with: (.*)\]")
-_ESCAPED = re.compile(rf"\\*(?:{_AGAIN.pattern}|{_BEGIN.pattern})")
+_LIKE_NOTE = re.compile(rf"\\*(?:{_AGAIN.pattern}|{_BEGIN.pattern})")
 _WORDS = re.compile(r".*[\s/:|,;=(]")
 _LONGEST_BLOCK = 8
 """Largest number of lines that are repeated as one."""
 _SHORTEST_BEGINNING = 8
-_NOTE = 32
+_NOTE_SIZE = 32
 """Approximate number of code points of a note. The text that it replaces must be longer."""
 _MOST_LEVELS = 3
 """Levels of beginnings inside beginnings."""
@@ -59,8 +58,9 @@ _DECODER = json.JSONDecoder(
 
 
 def condense(text: str) -> str:
-    """Return the text in fewer tokens if that is possible, otherwise unchanged.
+    """Return the text in fewer characters and tokens (by the built-in estimate) if that is possible.
 
+    Otherwise return it as it is; below a line "[tersely: text as it was]" if it begins with "[tersely: ".
     `expand` restores an equal value for JSON and JSON lines, and the same characters for any other text.
     """
     condensed = _condense_json(text)
@@ -74,21 +74,22 @@ def condense(text: str) -> str:
 
 
 def expand(text: str) -> str:
-    """Return the text that `condense` was given. A text that was not condensed comes back unchanged.
+    """Return the text that `condense` was given; for JSON, an equal value. Return any other text unchanged.
 
     Raises:
-        InvalidInputError: the text was condensed, and changed after that.
+        InvalidInputError: the condensed text cannot be read. Some changes to it are not noticed.
     """
     kind = text[: text.find("\n") + 1]
     body = text[len(kind) :]
     try:
-        if kind == _TABLES:
-            return _Reader(body).read()
-        if kind == _TABLE:
-            return "\n".join(_Reader(body).read_rows())
+        if kind in (_JSON_HEADER, _JSON_LINES_HEADER):
+            reader = _Reader(body.rstrip())
+            expanded = reader.read() if kind == _JSON_HEADER else "\n".join(reader.read_rows())
+            reader.take("")
+            return expanded
         if kind == _LINES:
             return "\n".join(_repeat(_add_beginnings(body.split("\n"))))
-    except (IndexError, ValueError) as error:
+    except (LookupError, ValueError, OverflowError, MemoryError, RecursionError) as error:
         raise InvalidInputError("The condensed text was changed, so it cannot be expanded.") from error
     return body if kind == _UNCHANGED else text
 
@@ -102,12 +103,12 @@ def _condense_json(text: str) -> str | None:
         value = _decode(text)
         if value is not None:
             written = _write(value)
-            return _TABLES + written if "\n" in written else written
+            return _JSON_HEADER + written if "\n" in written else written
         values = [_decode(line) for line in text.split("\n") if line.strip()]
         if len(values) < 2 or None in values:
             return None
         rows = _find_rows(values)
-        return _TABLE + _write_table("[", rows) if rows else None
+        return _JSON_LINES_HEADER + _write_table("[", rows) if rows else None
     except RecursionError:
         return None
 
@@ -154,7 +155,7 @@ def _find_rows(values: Sequence[Any]) -> list[_Object]:
         return []
     keys = {key: len(_quote(key)) + 1 for row in rows for key, _ in row}
     written = sum(keys[key] + 1 for row in rows for key, _ in row)
-    return rows if written > sum(keys.values()) + len(keys) * len(rows) + _NOTE else []
+    return rows if written > sum(keys.values()) + len(keys) * len(rows) + _NOTE_SIZE else []
 
 
 def _write_table(opening: str, rows: Sequence[_Object], labels: Sequence[str] = ()) -> str:
@@ -168,7 +169,7 @@ def _write_table(opening: str, rows: Sequence[_Object], labels: Sequence[str] = 
     lines = [",".join(row.get(key, "") for key in keys if key not in constant) for row in cells]
     if labels:
         lines = [f"{label}:{line}" for label, line in zip(labels, lines, strict=True)]
-    return f"{opening}<{','.join(head)}>\n" + "".join(f"{line}\n" for line in lines) + chr(ord(opening) + 2)
+    return f"{opening}<{','.join(head)}>\n" + "".join(f"{line}\n" for line in lines) + _CLOSING[opening]
 
 
 def _write_cell(value: Any) -> str:
@@ -178,39 +179,41 @@ def _write_cell(value: Any) -> str:
 
 
 class _Reader:
-    """A reader of JSON with tables. It returns JSON without tables."""
+    """A reader of JSON with tables, which returns JSON without tables. Its last token is "", the end."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = _TOKEN.findall(text)
+        self._tokens = [*_TOKEN.findall(text), ""]
         self._at = 0
+        if "".join(self._tokens) != text:
+            raise ValueError(text)
 
     def read(self) -> str:
         """Return the value that comes next."""
-        token = self._take()
+        token = self.take()
         if token in ("[<", "{<"):
             self._at -= 1
-            return token[0] + ",".join(self.read_rows()) + chr(ord(token[0]) + 2)
+            return token[0] + ",".join(self.read_rows()) + _CLOSING[token[0]]
         if token in ("[", "{"):
-            parts, closing = [token], chr(ord(token) + 2)
+            parts, closing = [token], _CLOSING[token]
             while (following := self._tokens[self._at]) != closing:
-                parts.append(self._take() if following in ",:" else self.read())
-            return "".join([*parts, self._take()])
+                parts.append(self.take() if following in ",:" else self.read())
+            return "".join([*parts, self.take()])
         return token if token[0] == '"' or _SCALAR.fullmatch(token) else _quote(token)
 
     def read_rows(self) -> list[str]:
         """Return the rows of the table that comes next, each with its label if it has one."""
-        opening = self._take()[0]
+        opening = self.take()[0]
         keys: list[tuple[str, str]] = []
         while self._tokens[self._at] != ">":
             key = self.read()
             keys.append((key, self.read() if self._skip(":") else ""))
             self._skip(",")
-        self._take(">", "\n")
+        self.take(">", "\n")
         rows: list[str] = []
-        while not self._skip(chr(ord(opening) + 2)):
-            label = self.read() + self._take(":") if opening == "{" else ""
+        while not self._skip(_CLOSING[opening]):
+            label = self.read() + self.take(":") if opening == "{" else ""
             rows.append(f"{label}{{{','.join(self._read_members(keys))}}}")
-            self._take("\n")
+            self.take("\n")
         return rows
 
     def _read_members(self, keys: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -220,12 +223,12 @@ class _Reader:
                 yield f"{key}:{constant}"
                 continue
             if not is_first:
-                self._take(",")
+                self.take(",")
             is_first = False
             if self._tokens[self._at] not in (",", "\n"):
                 yield f"{key}:{self.read()}"
 
-    def _take(self, *expected: str) -> str:
+    def take(self, *expected: str) -> str:
         """Take a token, or the ones that are expected; return the last one."""
         token = ""
         for sign in expected or (None,):
@@ -247,11 +250,11 @@ class _Reader:
 
 def _escape(line: str) -> str:
     """Return a line that does not look like a note."""
-    return f"\\{line}" if _ESCAPED.fullmatch(line) else line
+    return f"\\{line}" if _LIKE_NOTE.fullmatch(line) else line
 
 
 def _unescape(line: str) -> str:
-    return line[1:] if line.startswith("\\") and _ESCAPED.fullmatch(line) else line
+    return line[1:] if line.startswith("\\") and _LIKE_NOTE.fullmatch(line) else line
 
 
 def _fold(lines: Sequence[str]) -> list[str]:
@@ -265,7 +268,8 @@ def _fold(lines: Sequence[str]) -> list[str]:
             while end < len(lines) and lines[end] == lines[end - size]:
                 end += 1
             times = (end - at) // size - 1
-            best = max(best, (times * (sum(map(len, lines[at : at + size])) + size) - _NOTE, size, times))
+            saved = times * (sum(map(len, lines[at : at + size])) + size) - _NOTE_SIZE
+            best = max(best, (saved, size, times))
         _, size, times = best
         folded += lines[at : at + size]
         if times:
@@ -279,6 +283,8 @@ def _repeat(lines: Sequence[str]) -> list[str]:
     repeated: list[str] = []
     for line in lines:
         if note := _AGAIN.fullmatch(line):
+            if not 0 < int(note[1]) <= len(repeated):
+                raise ValueError(line)
             repeated += repeated[-int(note[1]) :] * int(note[2])
         else:
             repeated.append(_unescape(line))
@@ -292,9 +298,8 @@ def _share_beginnings(lines: Sequence[str], level: int = 0) -> list[str]:
     while at < len(lines):
         end, beginning = _find_beginning(lines, at)
         if beginning:
-            rest = [
-                line if _AGAIN.fullmatch(line) else _escape(line[len(beginning) :]) for line in lines[at:end]
-            ]
+            cut = len(beginning)
+            rest = [line if _AGAIN.fullmatch(line) else _escape(line[cut:]) for line in lines[at:end]]
             rest = _share_beginnings(rest, level + 1) if level + 1 < _MOST_LEVELS else rest
             shared += [f"[begin {len(rest)} with: {beginning}]", *rest]
         else:
@@ -315,21 +320,15 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
         if _AGAIN.fullmatch(line):
             continue
         if not line.startswith(beginning) or count == 1:
-            words = _WORDS.match(line[: _count_equal(beginning, line)])
+            words = _WORDS.match(commonprefix((beginning, line)))  # noqa: RUF071 - of texts, not of paths
             beginning = words[0] if words else ""
         count += 1
         if len(beginning) < _SHORTEST_BEGINNING or count > most:
             break
-        saved = (count - 1) * len(beginning) - _NOTE
+        saved = (count - 1) * len(beginning) - _NOTE_SIZE
         if saved > best:
             best, found, most = saved, (at + 1, beginning), 2 * count + 16
     return found
-
-
-def _count_equal(left: str, right: str) -> int:
-    """Return the length of the beginning that two texts share."""
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def _add_beginnings(lines: Sequence[str]) -> list[str]:
@@ -340,6 +339,8 @@ def _add_beginnings(lines: Sequence[str]) -> list[str]:
         note = _BEGIN.fullmatch(lines[at])
         end = at + 1 + (int(note[1]) if note else 0)
         if note:
+            if not at + 1 < end <= len(lines):
+                raise ValueError(lines[at])
             rest = _add_beginnings(lines[at + 1 : end])
             whole += [line if _AGAIN.fullmatch(line) else note[2] + _unescape(line) for line in rest]
         else:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_query, show_value
+from tersely.inputs import check_query, show_value, type_name
 from tersely.options import CompressionOptions
 from tersely.types import Compression
 from tersely.user_text import find_last_request
@@ -28,17 +28,18 @@ PER_IMAGE = 1000
 """Number of tokens of a part that is not text. Images have between 85 and about 1,500."""
 
 _COUNTED_OTHERWISE = ("role", "content", "tool_calls", "tool_call_id", "name")
-"""Keys that are counted apart, as content and calls are, or that PER_MESSAGE covers."""
+"""Keys that are not counted as JSON. Roles, names and ids count as PER_MESSAGE, however long they are."""
 
 Json = dict[str, Any]
 
 
-def check_message(message: object, expected: Iterable[str] = ()) -> Json:
+def check_message(message: object, expected: Iterable[str] = (), name: str = "The message") -> Json:
     """Check a message that follows others.
 
     Args:
         message: what the caller passes as a message.
         expected: ids of the tool calls before it that have no result yet.
+        name: name of the message in errors, such as "Message 7".
 
     Returns:
         A copy of the message.
@@ -47,46 +48,44 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
         InvalidInputError: the message is malformed, or cannot follow calls without results.
     """
     if not isinstance(message, Mapping):
-        raise InvalidInputError(
-            f"A message is a {type(message).__name__}. Pass a mapping with 'role' and 'content'."
-        )
+        raise InvalidInputError(f"{name} is {type_name(message)}. Pass a mapping with 'role' and 'content'.")
     try:
         checked: Json = json.loads(json.dumps(dict(cast("Mapping[str, Any]", message))))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(
-            f"A message cannot be written as JSON ({error}). Pass plain values."
-        ) from error
+        raise InvalidInputError(f"{name} cannot be written as JSON ({error}). Pass plain values.") from error
     role = checked.get("role")
     if role not in ROLES:
-        raise InvalidInputError(f"A message has the role {show_value(role)}. Pass one of {', '.join(ROLES)}.")
+        known = ", ".join(ROLES)
+        raise InvalidInputError(f"{name} has the unknown role {show_value(role)}. Pass one of {known}.")
     if checked.get("tool_calls") is not None and role != "assistant":
         raise InvalidInputError(
-            f"A message with the role {role!r} has tool_calls, which only assistants have."
+            f"{name} has the role {role!r} and tool_calls. Only an assistant message may have them."
         )
     may_be_empty = any(checked.get(key) for key in ("tool_calls", "refusal", "audio"))
-    _check_content(role, checked.get("content"), may_be_empty)
+    _check_content(role, checked.get("content"), may_be_empty, name)
     unanswered = list(expected)
     if role == "tool":
         _check_result(checked.get("tool_call_id"), unanswered)
     elif unanswered:
         raise InvalidInputError(
             f"The tool calls {show_value(unanswered)} have no result yet, so a message with the role "
-            f"{role!r} cannot follow. Append their results first. In an AgentMemory, interrupt() can do that."
+            f"{role!r} cannot follow. Append their results first. AgentMemory.interrupt() adds placeholders "
+            "instead."
         )
     if role == "assistant":
         _check_calls(checked.get("tool_calls"))
     return checked
 
 
-def _check_content(role: str, content: object, may_be_empty: bool) -> None:
+def _check_content(role: str, content: object, may_be_empty: bool, name: str) -> None:
     if isinstance(content, str) or (content is None and role == "assistant"):
         if content is None and not may_be_empty:
-            raise InvalidInputError("An assistant message has neither content nor tool calls. Add either.")
+            raise InvalidInputError(f"{name} has neither content nor tool calls. Add either.")
         return
     parts = cast("list[object]", content) if isinstance(content, list) else [None]
     if not all(isinstance(part, dict) and "type" in part for part in parts):
         raise InvalidInputError(
-            f"A message with the role {role!r} has a content that is neither text nor a list of parts. "
+            f"{name}, with the role {role!r}, has a content that is neither text nor a list of parts. "
             "Pass text."
         )
 
@@ -134,10 +133,10 @@ def get_text(message: Message) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(str(part.get("text", "")) for part in content or () if part["type"] == "text")
+    return "\n".join(str(part.get("text") or "") for part in content or () if part["type"] == "text")
 
 
-def with_text(message: Message, text: str) -> Json:
+def replace_text(message: Message, text: str) -> Json:
     """Return a copy of the message with `text` in place of its text. Parts such as images stay."""
     changed = copy.deepcopy(dict(message))
     content = changed.get("content")
@@ -162,11 +161,7 @@ def measure_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> 
         content = message.get("content")
         if isinstance(content, list):
             total += PER_IMAGE * sum(part["type"] != "text" for part in cast("list[Json]", content))
-        others = {
-            key: value
-            for key, value in message.items()
-            if key not in _COUNTED_OTHERWISE and value is not None
-        }
+        others = {k: v for k, v in message.items() if k not in _COUNTED_OTHERWISE and v is not None}
         total += count(json.dumps(others, ensure_ascii=False)) if others else 0
         for call in message.get("tool_calls") or ():
             total += PER_MESSAGE + count(json.dumps(call, ensure_ascii=False))
@@ -223,10 +218,10 @@ class CompressedMessages:
     messages: list[Json]
     """The messages: one for each input message, in the same order."""
     results: tuple[int, ...]
-    """Positions of the compressed tool results, the newest first."""
+    """Positions of the tool results that were given to the compressor, the newest first."""
     receipt: Compression
-    """The compression of the texts of these tool results, with its kept and dropped spans. Its document i is
-    message results[i]."""
+    """The compression of the texts of these tool results, with its kept and dropped spans. A document of the
+    receipt with source i belongs to message results[i]."""
     tokens_before: int
     """Number of tokens of all messages, with those that roles and calls add."""
     tokens_after: int
@@ -259,7 +254,7 @@ def compress_messages(
             long tool result left out.
     """
     before = _check_messages(messages)
-    query = _find_last_question(before) if query is None else check_query(query)
+    query = _find_last_request(before) if query is None else check_query(query)
     options = CompressionOptions(budget=budget, rate=rate, timeout=timeout)
     if query is None and not options.is_limited:
         raise InvalidInputError(
@@ -268,8 +263,8 @@ def compress_messages(
         )
     started = time.monotonic()
     count = compressor.count_tokens
-    least = max(map(count, (LEFT_OUT, SHORTENED)))
-    results = _find_long_results(before, least, count)
+    placeholder_tokens = max(map(count, (LEFT_OUT, SHORTENED)))
+    results = _find_long_results(before, placeholder_tokens, count)
     texts = [get_text(before[position]) for position in results]
     tokens_before = measure_tokens(before, count)
     limit = options.limit(tokens_before)
@@ -278,7 +273,8 @@ def compress_messages(
         if options.timeout is not None:
             limits["timeout"] = max(LEAST_TIME_S, options.timeout - (time.monotonic() - started))
         compression = compressor.compress(query, texts, **limits)
-        if compression.status not in ("compressed", "degraded"):
+        # Above the limit, results without text are left out, whatever the status of the others.
+        if limit >= tokens_before and compression.status not in ("compressed", "degraded"):
             return CompressedMessages(before, results, compression, tokens_before, tokens_before)
         after = _replace_results(before, results, compression, count)
         return CompressedMessages(after, results, compression, tokens_before, measure_tokens(after, count))
@@ -287,28 +283,29 @@ def compress_messages(
         return apply()
     if limit >= tokens_before:
         return apply(rate=1.0)
-    bare = tokens_before - sum(count(text) - least for text in texts)
-    if bare > limit:
-        raise InvalidInputError(
-            f"Only tool results become shorter; even with every long one left out, the messages take {bare} "
-            f"tokens, and the limit is {limit}. Raise it, or use tersely_agents.memory.AgentMemory, which "
-            "replaces most messages with notes."
-        )
-    room = max(1, limit - bare)
-    while True:
+    smallest = tokens_before - sum(count(text) - placeholder_tokens for text in texts)
+    room = max(1, limit - smallest)
+    while smallest <= limit:
         result = apply(budget=room)
         # A text may have more tokens in its message than in the joined text, so measure again.
-        if result.tokens_after <= limit or room == 1:
+        if result.tokens_after <= limit:
             return result
+        if room == 1:
+            smallest = result.tokens_after
         room = max(1, room - (result.tokens_after - limit))
+    raise InvalidInputError(
+        f"Only tool results become shorter; even with every long one left out, the messages take {smallest} "
+        f"tokens, and the limit is {limit}. Raise it, or use tersely_agents.memory.AgentMemory, which "
+        "replaces most messages with notes."
+    )
 
 
-def _find_long_results(messages: Sequence[Json], least: int, count: Callable[[str], int]) -> tuple[int, ...]:
-    """Return the positions of tool results with more than `least` tokens, the newest first.
+def _find_long_results(messages: Sequence[Json], size: int, count: Callable[[str], int]) -> tuple[int, ...]:
+    """Return the positions of tool results with more than `size` tokens, the newest first.
 
     If two results say the same, the compressor keeps the one that it gets first, so the newer one.
     """
-    long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(get_text(m)) > least]
+    long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(get_text(m)) > size]
     return tuple(reversed(long))
 
 
@@ -323,7 +320,7 @@ def _replace_results(
         text = SHORTENED + kept[number] if number in kept else LEFT_OUT
         is_whole = number in kept and kept[number].strip() == before.strip()
         if not is_whole and count(text) < count(before):
-            after[position] = with_text(messages[position], text)
+            after[position] = replace_text(messages[position], text)
     return after
 
 
@@ -335,8 +332,8 @@ def _check_messages(messages: object) -> list[Json]:
         )
     checked: list[Json] = []
     unanswered: list[str] = []
-    for message in cast("Sequence[object]", messages):
-        checked.append(check_message(message, unanswered))
+    for place, message in enumerate(cast("Sequence[object]", messages)):
+        checked.append(check_message(message, unanswered, f"Message {place}"))
         if checked[-1]["role"] == "tool":
             unanswered.remove(checked[-1]["tool_call_id"])
         else:
@@ -344,6 +341,6 @@ def _check_messages(messages: object) -> list[Json]:
     return checked
 
 
-def _find_last_question(messages: Sequence[Json]) -> str | None:
+def _find_last_request(messages: Sequence[Json]) -> str | None:
     texts = (get_text(message) for message in reversed(messages) if message["role"] == "user")
     return find_last_request(texts) or None

@@ -49,10 +49,9 @@ lines = st.lists(
 LOG = "".join(
     f"2026-11-24 10:{n // 60:02}:{n % 60:02} status half-installed libfoo{n}:amd64\n" for n in range(90)
 )
-HEADERS = [
-    condense(LOG).split("\n")[0],
-    condense(json.dumps([{"name": n, "title": "x"} for n in range(20)])).split("\n")[0],
-]
+TABLE = condense(json.dumps([{"name": f"n{n}", "title": n} for n in range(20)]))
+ROWS = condense("\n".join(json.dumps({"name": f"n{n}", "title": n}) for n in range(20)))
+HEADERS = [condense(LOG).split("\n")[0], TABLE.split("\n")[0]]
 
 
 @given(values, st.sampled_from([None, 2]))
@@ -124,11 +123,39 @@ def test_repeated_lines_and_beginnings_are_written_once() -> None:
 
 
 def test_a_changed_text_is_refused() -> None:
-    table = condense(json.dumps([{"name": f"n{n}", "title": n} for n in range(20)]))
     with pytest.raises(InvalidInputError, match="cannot be expanded"):
-        expand(table.replace("n7,7", "n7,7,7"))
+        expand(TABLE.replace("n7,7", "n7,7,7"))
     with pytest.raises(InvalidInputError, match="cannot be expanded"):
-        expand(table[:-2])
+        expand(TABLE[:-2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADERS[0] + "\n[begin 9 with: harbour ]\nlamp",
+        HEADERS[0] + "\nlamp\n[begin 0 with: harbour ]",
+        HEADERS[0] + "\nlamp\n[again: the 2 above, 3x]",
+        HEADERS[0] + "\nlamp\n[again: the 0 above, 3x]",
+        HEADERS[0] + "\nlamp\n[again: the 1 above, 99999999999999999999x]",
+        HEADERS[0] + "".join(f"\n[begin {5000 - n} with: a]" for n in range(5000)) + "\nlamp",
+        HEADERS[1] + "\n" + "[" * 5000,
+        TABLE + "\nPS: see below",
+        TABLE + '"',
+        TABLE + TABLE.split("\n", 1)[1],
+        ROWS + "\nPS: see below",
+        ROWS.replace("\nn8", "\n n8"),
+    ],
+    ids=range(12),
+)
+def test_nothing_of_a_changed_text_is_dropped(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="cannot be expanded"):
+        expand(text)
+
+
+def test_white_space_below_a_table_changes_nothing() -> None:
+    """Editors and shells end a file with a line break."""
+    for text in (TABLE, ROWS):
+        assert expand(text + " \r\n\n") == expand(text)
 
 
 def test_real_files_expand_to_themselves() -> None:

@@ -34,8 +34,8 @@ def test_an_assistant_message_may_hold_a_refusal() -> None:
 @pytest.mark.parametrize(
     ("messages", "complaint"),
     [
-        (["text"], "a mapping with 'role'"),
-        ([{"role": "robot", "content": "x"}], "role 'robot'"),
+        (["text"], "The message is a str. Pass a mapping with 'role'"),
+        ([{"role": "robot", "content": "x"}], "The message has the unknown role 'robot'"),
         ([{"role": "user", "content": None}], "neither text nor a list"),
         ([{"role": "user", "content": ["x"]}], "neither text nor a list"),
         ([{"role": "user", "content": object()}], "cannot be written as JSON"),
@@ -47,7 +47,7 @@ def test_an_assistant_message_may_hold_a_refusal() -> None:
         ([call(0), call(1)], "Append their results first"),
         ([{**call(0), "tool_calls": [{**call(0)["tool_calls"][0], "id": ""}]}], "an id of its own"),
         ([{**call(0), "tool_calls": [{"id": "c0", "function": None}]}], "a name and arguments, both text"),
-        ([{**call(0), "role": "user", "content": "x"}], "which only assistants have"),
+        ([{**call(0), "role": "user", "content": "x"}], "Only an assistant message may have them"),
         ([{**call(0), "tool_calls": call(0)["tool_calls"] * 2}], "an id of its own"),
         ([{**call(0), "tool_calls": "search"}], "not a list of mappings"),
     ],
@@ -80,6 +80,7 @@ def test_unanswered_calls_block_prompts_until_interrupted() -> None:
         ({"limit": 600, "summary_tokens": 300}, "Pass 150 or less"),
         ({"limit": 600, "max_steps": 0}, "1 or more"),
         ({"limit": 600, "first": []}, "Pass `first`"),
+        ({"limit": 600, "first": [*FIRST, "x"]}, "Message 2 is a str"),
         ({"limit": 600, "first": [{"role": "assistant", "content": "x"}]}, "system, developer and user"),
     ],
 )

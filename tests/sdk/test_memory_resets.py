@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from tersely import Compressor, InvalidInputError
 from tersely.messages import measure_tokens
 from tersely_agents.chat import ChatError, ScriptedChat
-from tersely_agents.memory import AgentMemory, OverlongError
+from tersely_agents.memory import AgentMemory, MemoryStore, OverlongError
 from tests.sdk.conversations import (
     COMPRESSOR,
     FIRST,
@@ -153,9 +155,37 @@ def test_more_resets_than_allowed_are_overlong() -> None:
     number = fill(memory)
     memory.prepare(None)
     fill(memory, number)
-    with pytest.raises(OverlongError, match="was summarised 1 times"):
+    with pytest.raises(OverlongError, match="the limit is 1, and 1 were made"):
         memory.prepare(None)
     assert memory.transcript.ending == "overlong"
+
+
+def test_a_request_for_a_summary_too_many_ends_the_transcript() -> None:
+    memory = make_memory(max_summaries=1)
+    memory.append(call(0))
+    with pytest.raises(InvalidInputError, match=r"\['c0'\] have no result"):
+        memory.summary_request()
+    memory.append(result(0, "Nothing."))
+    assert memory.summary_request()[:-1] == memory.transcript.messages
+    memory.reset("Two towers.")
+    assert (memory.transcript.is_full, memory.transcript.ending) == (False, None)
+    with pytest.raises(OverlongError, match="No further reset is allowed: the limit is 1, and 1 were made"):
+        memory.summary_request()
+    assert memory.transcript.ending == "overlong"
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_appending_past_the_last_reset_ends_the_transcript_as_overlong(is_stored: bool) -> None:
+    memory = make_memory(200, max_summaries=1, store=MemoryStore(":memory:") if is_stored else None)
+    memory.reset("Two towers.")
+    said = {"role": "assistant", "content": "The keeper climbed the tower again and lit the lamp. " * 6}
+    with pytest.raises(OverlongError):
+        memory.append(*[said] * 9)
+    ended = memory.transcript
+    assert ended.ending == "overlong"
+    with pytest.raises(OverlongError):
+        memory.append(said)
+    assert memory.transcript == ended
 
 
 def test_two_callers_make_one_reset() -> None:
@@ -174,6 +204,51 @@ def test_two_callers_make_one_reset() -> None:
     asyncio.run(both())
     assert memory.transcript.resets == 1
     assert memory.transcript.messages[-1] == result(number - 1, facts(number - 1))
+
+
+class SlowStore(MemoryStore):
+    """A store in which a reset waits for `may_end`. `has_begun` is set when it begins."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+        self.waited_in_vain = False
+
+    def append(self, session: str, number: int, events: Any, originals: Any = ()) -> None:
+        if events[0]["kind"] == "reset":
+            self.has_begun.set()
+            self.waited_in_vain = not self.may_end.wait(10)
+        super().append(session, number, events, originals)
+
+
+def test_a_caller_that_waited_for_the_last_reset_goes_on() -> None:
+    store = SlowStore()
+    memory = make_memory(max_summaries=1, store=store)
+    fill(memory)
+    with ThreadPoolExecutor() as threads:
+        other = threads.submit(memory.prepare, None)
+        assert store.has_begun.wait(60)
+        threading.Timer(0.2, store.may_end.set).start()
+        assert memory.prepare(None) == other.result()
+    assert (memory.transcript.resets, memory.transcript.ending) == (1, None)
+
+
+def test_a_reset_in_a_thread_does_not_block_the_event_loop() -> None:
+    store = SlowStore()
+    memory = make_memory(store=store)
+    fill(memory)
+
+    async def prepare_twice() -> list[Any]:
+        other = asyncio.create_task(asyncio.to_thread(memory.prepare, None))
+        await asyncio.to_thread(store.has_begun.wait, 60)
+        waiting = asyncio.create_task(memory.aprepare(None))
+        await asyncio.sleep(0.1)  # now it waits for the lock
+        store.may_end.set()
+        return [await other, await waiting]
+
+    one, two = asyncio.run(prepare_twice())
+    assert one == two
+    assert not store.waited_in_vain
 
 
 def test_a_reset_needs_all_results_and_obeys_max_summaries() -> None:

@@ -126,12 +126,31 @@ def test_threshold_decides_and_a_wide_limit_changes_nothing() -> None:
     assert compressor.compress_messages(HISTORY[:2]).receipt.status == "bypassed"
 
 
+@pytest.mark.parametrize("status", ["bypassed", "unchanged"])
+def test_a_limit_holds_if_a_long_result_has_no_text(status: str) -> None:
+    """White space has tokens, but nothing to compress."""
+    other = {"bypassed": "ok", "unchanged": "The oldest lighthouse stands on Pellow Head."}[status]
+    blank = make_result("b", " \n\t" * 3000)
+    messages = [*HISTORY[:3], make_result("a", other), blank]
+    result = Compressor(FakeScorer()).compress_messages(messages, budget=200)
+    assert result.tokens_after <= 200 < result.tokens_before
+    assert result.tokens_after == measure_tokens(result.messages, Compressor(FakeScorer()).count_tokens)
+    assert [m["content"] for m in result.messages[3:]] == [other, LEFT_OUT]
+    assert result.receipt.status == status
+
+
 def test_the_newer_of_two_equal_results_stays() -> None:
     page = "The oldest lighthouse stands on Pellow Head. " + NOISE
     messages = [*HISTORY[:2], make_call("a"), make_result("a", page), make_call("b"), make_result("b", page)]
     result = Compressor().compress_messages(messages, budget=150)
     assert result.messages[3]["content"] == LEFT_OUT
     assert "Pellow Head" in result.messages[5]["content"]
+
+
+def test_a_part_without_text_counts_as_empty() -> None:
+    parts = [{"type": "text", "text": "lamp"}, {"type": "text", "text": None}, {"type": "text"}, IMAGE]
+    parts.append({"type": "text", "text": "tower"})
+    assert get_text({"role": "user", "content": parts}) == "lamp\n\n\ntower"
 
 
 def test_the_messages_of_the_caller_do_not_change() -> None:
@@ -148,7 +167,14 @@ def test_the_messages_of_the_caller_do_not_change() -> None:
         ([*HISTORY[:2], make_result("a", "x")], "no call waits for a result"),
         ([*HISTORY[:3], {"role": "user", "content": "?"}], "have no result yet"),
         ([{"role": "system", "content": "x"}], "Pass query, budget or rate"),
-        ([{"role": "robot", "content": "x"}], "role 'robot'"),
+        ([HISTORY[0], {"role": "robot", "content": "x"}], "Message 1 has the unknown role 'robot'"),
+        ([*HISTORY, "x"], "Message 8 is a str"),
+        (
+            [{**make_call("a"), "role": "user", "content": "x"}],
+            "Message 0 has the role 'user' and tool_calls",
+        ),
+        ([{"role": "assistant"}], "Message 0 has neither content nor tool calls"),
+        ([{"role": "user", "content": 5}], "Message 0, with the role 'user', has a content that is neither"),
     ],
 )
 def test_an_invalid_chat_is_refused(messages: Any, error: str) -> None:

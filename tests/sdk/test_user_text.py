@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tersely.messages import _find_last_question
+from tersely.messages import _find_last_request
 from tersely.user_text import find_last_request, strip_agent_blocks
 
 
@@ -31,7 +31,7 @@ def test_a_text_of_blocks_alone_is_no_request() -> None:
     assert find_last_request([blocks, f"{blocks} Find it."]) == "Find it."
     assert find_last_request([blocks]) == ""
     messages = [{"role": "user", "content": "Find it."}, {"role": "user", "content": blocks}]
-    assert _find_last_question(messages) == "Find it."
+    assert _find_last_request(messages) == "Find it."
 
 
 def test_many_open_blocks_take_no_time() -> None:

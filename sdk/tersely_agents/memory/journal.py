@@ -36,7 +36,7 @@ words with the query."""
 
 
 class OverlongError(TerselyError):
-    """The memory would need more summaries than it may make."""
+    """A memory would need more resets than it may make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Journal:
         given = None
         if first is not None:
             messages: list[object] = check_list(first, object, "The first prompt", "Pass a list of messages.")
-            given = [check_message(message) for message in messages]
+            given = [check_message(m, name=f"Message {place}") for place, m in enumerate(messages)]
         if events:
             transcript = self._replay(events)
             self._check_opened(transcript, given, events[0])
@@ -93,12 +93,12 @@ class Journal:
         context first, without a model.
 
         Raises InvalidInputError for a message that cannot come next, and OverlongError if no further reset
-        is allowed.
+        is allowed. It then stores nothing.
         """
         checked = check_message(message, transcript.unanswered)
         if self.resetter.holds_too_much(transcript, checked):
             if not self.resetter.may_reset(transcript):
-                raise self.finish_overlong(transcript)[1]
+                raise self._make_overlong_error(transcript)
             transcript = self.reset_with_reply(transcript, "")
         if checked["role"] in ("system", "developer"):
             self.resetter.check_pinned([*_find_pinned(transcript), checked], transcript.pins)
@@ -126,7 +126,7 @@ class Journal:
         return self._write(transcript, {"kind": "pin", "key": key, "text": text})
 
     def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
-        """End a transcript. One that has gone beyond `max_steps` stays overlong."""
+        """End a transcript. One with more than `max_steps` assistant messages stays overlong."""
         most = self.settings.max_steps
         if most is not None and transcript.steps > most:
             return transcript
@@ -134,10 +134,8 @@ class Journal:
 
     def finish_overlong(self, transcript: Transcript) -> tuple[Transcript, OverlongError]:
         """End a transcript that must not be reset again, and return the error to raise or to report."""
-        error = OverlongError(
-            f"The context is full and was summarised {transcript.resets} times, all that is allowed."
-        )
-        return (self.finish(transcript, "overlong") if transcript.ending is None else transcript), error
+        ended = self.finish(transcript, "overlong") if transcript.ending is None else transcript
+        return ended, self._make_overlong_error(transcript)
 
     def reset(self, transcript: Transcript, summary: str) -> Transcript:
         """Reset the context to `summary`, which the policy wrote. Raises InvalidInputError while tool calls
@@ -188,6 +186,12 @@ class Journal:
     def _reset(self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"]) -> Transcript:
         lookup = partial(self.original, transcript)
         return self._write(transcript, *self.resetter.reset(transcript, summary, by, lookup))
+
+    def _make_overlong_error(self, transcript: Transcript) -> OverlongError:
+        return OverlongError(
+            f"No further reset is allowed: the limit is {self.settings.max_summaries}, and "
+            f"{transcript.resets} were made. Raise max_summaries."
+        )
 
     def _write(self, transcript: Transcript, event: Event, originals: Originals | None = None) -> Transcript:
         texts = originals or []

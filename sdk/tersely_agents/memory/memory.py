@@ -1,4 +1,6 @@
-"""A transcript that never outgrows its limit (SUPO: summarise and reset).
+"""A transcript of which the model sees a part: the context.
+
+Before the context reaches its limit, it is reset (SUPO: summarise and reset).
 
     append   messages as they come, while the context is shorter than the limit
     full     the newest step would reach the limit: the step is held back, and a summary is wanted
@@ -31,7 +33,7 @@ from tersely_agents.chat.protocol import (
     acomplete_safely,
     complete_safely,
 )
-from tersely_agents.memory.journal import Journal
+from tersely_agents.memory.journal import Journal, OverlongError
 from tersely_agents.memory.reset import Resetter
 from tersely_agents.memory.settings import MemorySettings
 from tersely_agents.memory.shortening import Shortener
@@ -51,12 +53,13 @@ class AgentMemory:
 
     Args:
         first: the first prompt: system message, task, constraints, in OpenAI's format. System messages
-            stay word for word; a long message of the user is shortened. None goes on with a session of the
-            store.
+            stay word for word; a long message of the user is shortened. With None, the memory continues the
+            session that is in the store.
         limit: the context must stay below this many tokens (SUPO's L), 200 or more.
-        max_summaries: the largest number of resets (S); one more raises OverlongError. None for any number.
-        max_steps: the largest number of assistant messages (H); then the transcript's ending is "overlong".
-            None for any number.
+        max_summaries: the largest number of resets (S), with or without a summary. One more raises
+            OverlongError. None for any number.
+        max_steps: after this many assistant messages (H), the transcript's ending is "overlong", unless it
+            has ended before. It still takes messages. None for any number.
         summary_tokens: the largest number of tokens of a summary; at most a quarter of the limit, which is
             the default.
         compress_over: a tool result with more tokens than this is compressed for the task when it comes in;
@@ -106,15 +109,21 @@ class AgentMemory:
         return self._transcript
 
     def append(self, *messages: Message) -> None:
-        """Take in the next messages. While a reset is due, they wait until it is done.
+        """Take in the next messages. While a reset is due, hold them back. If they would take more than half
+        of the limit, reset now, with quoted sentences instead of a summary.
 
         Raises InvalidInputError for a message that cannot come next: a result without a call, a message
         that leaves a call unanswered, a malformed one. Messages before it have been taken in. Raises
-        OverlongError if too much is held back and no further summary is allowed.
+        OverlongError if too much is held back and no further reset is allowed. The transcript then ends as
+        overlong.
         """
         with self._lock:
             for message in messages:
-                self._transcript = self.journal.append(self._transcript, message)
+                try:
+                    self._transcript = self.journal.append(self._transcript, message)
+                except OverlongError:
+                    self._transcript, _ = self.journal.finish_overlong(self._transcript)
+                    raise
 
     def interrupt(self) -> None:
         """Give every call without a result a placeholder as its result, for example after a crash."""
@@ -133,7 +142,7 @@ class AgentMemory:
             self._transcript = self.journal.pin(self._transcript, key, text)
 
     def finish(self) -> None:
-        """Mark the task as done. A task that has gone beyond `max_steps` stays overlong."""
+        """Mark the task as done. Only a task with more than `max_steps` assistant messages stays overlong."""
         with self._lock:
             self._transcript = self.journal.finish(self._transcript)
 
@@ -160,12 +169,12 @@ class AgentMemory:
         summary's place. The model is not asked when there is nothing to summarise. Pass the `tools` of your
         other requests: the request for the summary then begins like them, and the prompt cache serves it.
 
-        Raises OverlongError if no further summary is allowed, and InvalidInputError while tool calls are
+        Raises OverlongError if no further reset is allowed, and InvalidInputError while tool calls are
         unanswered, or for anything but a model.
         """
         _check_model(model, tools)
-        if self._transcript.is_full:
-            resets, request, options = self._begin_reset(tools)
+        if begun := self._begin_reset(tools):
+            resets, request, options = begun
             text = ""
             if model is not None and request is not None:
                 with contextlib.suppress(ChatError):
@@ -177,23 +186,26 @@ class AgentMemory:
         self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
     ) -> list[Json]:
         """Do the same as `prepare` without blocking the event loop."""
-        _check_model(model, tools)
-        if self._transcript.is_full:
-            import asyncio
+        import asyncio
 
-            resets, request, options = self._begin_reset(tools)
+        _check_model(model, tools)
+        if begun := await asyncio.to_thread(self._begin_reset, tools):
+            resets, request, options = begun
             text = ""
             if model is not None and request is not None:
                 with contextlib.suppress(ChatError):
                     text = (await acomplete_safely(model, request, **options)).text
             await asyncio.to_thread(self._end_reset, text, resets)
-        return self._read_messages()
+        return await asyncio.to_thread(self._read_messages)
 
     def summary_request(self) -> list[Json]:
-        """Return the context and the instruction to summarise it (v_sum). Raises OverlongError if no further
-        summary is allowed."""
+        """Return the context and a request to summarise it (v_sum).
+
+        If no further reset is allowed, end the transcript as overlong and raise OverlongError. Raises
+        InvalidInputError while tool calls are unanswered.
+        """
         with self._lock:
-            self._check_may_reset()
+            self._end_unless_may_reset()
             return self.journal.resetter.summary_request(self._transcript)
 
     def reset(self, summary: str | None = None) -> None:
@@ -203,10 +215,10 @@ class AgentMemory:
 
         If `summary` is None, sentences quoted from the transcript take its place. A summary longer than
         `summary_tokens` is shortened. Raises InvalidInputError while tool calls are unanswered, and
-        OverlongError if no further summary is allowed.
+        OverlongError if no further reset is allowed.
         """
         with self._lock:
-            self._check_may_reset()
+            self._end_unless_may_reset()
             transcript = self._transcript
             if summary is None:
                 self._transcript = self.journal.reset_with_reply(transcript, "")
@@ -215,10 +227,12 @@ class AgentMemory:
 
     def _begin_reset(
         self, tools: Sequence[Mapping[str, Any]] | None
-    ) -> tuple[int, list[Json] | None, Options]:
+    ) -> tuple[int, list[Json] | None, Options] | None:
         """Return the number of resets so far, the request for a summary (None if none is needed), and its
-        options."""
+        options; None if the context is not full."""
         with self._lock:
+            if not self._transcript.is_full:
+                return None
             transcript, resetter = self._transcript, self.journal.resetter
             request = self.summary_request()
             is_needed = resetter.takes_out(transcript)
@@ -230,8 +244,8 @@ class AgentMemory:
             if self._transcript.is_full and self._transcript.resets == resets:
                 self._transcript = self.journal.reset_with_reply(self._transcript, text)
 
-    def _check_may_reset(self) -> None:
-        """Raise OverlongError if no further summary is allowed. The transcript then ends as overlong."""
+    def _end_unless_may_reset(self) -> None:
+        """End the transcript as overlong and raise OverlongError, unless a further reset is allowed."""
         if not self.journal.resetter.may_reset(self._transcript):
             self._transcript, error = self.journal.finish_overlong(self._transcript)
             raise error

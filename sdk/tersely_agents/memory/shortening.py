@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from tersely.compressor import Compressor
-from tersely.messages import Json, get_text, measure_tokens, with_text
+from tersely.messages import Json, get_text, measure_tokens, replace_text
 from tersely.types import Compression
 from tersely_agents.memory.sentences import cut_sentences
 from tersely_agents.memory.store import original_id
@@ -110,7 +110,7 @@ def find_source(message: Json, key: str | None, original: str | None) -> Context
         return ContextMessage(message, key, original)
     if head and head["parts"]:
         return ContextMessage(message, key, {**message, "content": json.loads(original)})
-    return ContextMessage(message, key, with_text(message, original))
+    return ContextMessage(message, key, replace_text(message, original))
 
 
 class Shortener:
@@ -141,7 +141,8 @@ class Shortener:
         if short == text:
             return shown, []
         key = originals[0][0] if originals else shown.key
-        return ContextMessage(with_text(shown.message, short), key, shown.source or shown.message), originals
+        changed = replace_text(shown.message, short)
+        return ContextMessage(changed, key, shown.source or shown.message), originals
 
     def shorten_texts(
         self, texts: Sequence[str], limit: int, query: str | None, key: str | None = None
@@ -217,7 +218,7 @@ class Shortener:
         for shown, originals in attempts:
             if self._size(shown) <= limit:
                 return list(shown), originals
-            others = measure_tokens([with_text(s.message, "") for s in shown], self.count)
+            others = measure_tokens([replace_text(s.message, "") for s in shown], self.count)
             costs = sorted(self.count(get_text(s.message)) for s in shown)
             for length in _choose_lengths(costs, limit - others):
                 shortened = [self.shorten(s, length, query) for s in shown]
