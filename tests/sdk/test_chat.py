@@ -99,7 +99,11 @@ def test_a_malformed_reply_is_an_error(serve: Serve, body: Any) -> None:
 
 
 def test_lists_of_parts_and_objects_become_text(serve: Serve) -> None:
-    parts = [{"type": "text", "text": "Thurs"}, {"type": "text", "text": "day."}]
+    parts = [
+        {"type": "text", "text": "Thurs"},
+        {"type": "text", "text": None},
+        {"type": "text", "text": "day."},
+    ]
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": {"query": "x"}}}
     server = serve(lambda _: (200, completion(parts, tool_calls=[call])))
     reply = OpenAIChat("small", base_url=server.url).complete(ASK)

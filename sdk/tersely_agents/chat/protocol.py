@@ -216,7 +216,7 @@ def _read_text(value: Any) -> str:
     """Read a text that some servers send as a list of parts or, if it is JSON, as an object."""
     if isinstance(value, list):
         parts = cast("list[dict[str, Any]]", value)
-        text = "".join(str(part.get("text", "")) for part in parts)
+        text = "".join(str(part.get("text") or "") for part in parts)
     else:
         text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
     return repair_surrogates(text)
