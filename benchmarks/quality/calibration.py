@@ -156,7 +156,7 @@ def mix(parts: Sequence[Lines]) -> list[Row]:
         variance = sum(w**2 * k.var() / len(k) for w, k in zip(weights, kept, strict=True))
         half = float(1.96 * np.sqrt(variance))
         rate = float(sum(w * row["rate"] for w, row in zip(weights, rows, strict=True)))
-        share = Estimate(mean, mean - half, mean + half).round()
+        share = Estimate(mean, mean - half, min(1.0, mean + half)).round()
         count = sum(map(len, kept))
         row: Row = {"set": MIXED, "in the calibration": True, "questions": count, "promised": recall}
         mixed.append({**row, "kept": share, "rate": round(rate, 4)})
