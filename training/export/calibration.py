@@ -1,7 +1,7 @@
 """The calibration set of an artifact: cross-fitted scores of held-out questions.
 
 Each question is scored by a fusion layer that was fitted without it. The shipped layer was fitted on all of
-them, so `recall` is approximate. Large sets are sampled, so that `recall` is about all sets alike.
+them, so `recall` is approximate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from tersely.metrics import contains_answer
 from tersely.score.calibration import Calibration
 from tersely.score.fusion import sigmoid
-from training.export.balance import draw_balanced
 from training.selector_model.scores import GroupScores
 
 
@@ -25,7 +24,7 @@ def build_calibration(scored: Sequence[GroupScores]) -> Calibration:
     sentence. Questions without such a sentence are skipped.
     """
     scores: list[float] = []
-    sources: list[str] = []
+    questions: Counter[str] = Counter()
     for item in scored:
         logits = [
             logit
@@ -39,6 +38,5 @@ def build_calibration(scored: Sequence[GroupScores]) -> Calibration:
         ]
         if logits:
             scores.append(float(sigmoid(np.array(max(logits)))))
-            sources.append(item.group.source)
-    drawn = draw_balanced(sources)
-    return Calibration(tuple(scores[i] for i in drawn), Counter(sources[i] for i in drawn))
+            questions[item.group.source] += 1
+    return Calibration(tuple(scores), questions)

@@ -29,7 +29,6 @@ from tersely.score.fusion import LinearLayer, sigmoid
 from tersely.score.matching import Floats
 from tersely.score.selector import Selector
 from tersely.score.shift import INSIDE, Reference, shift_features
-from training.export.balance import draw_balanced
 from training.export.fit_fusion import make_inputs
 from training.run import show_progress
 from training.selector_model.groups import Group, read_groups
@@ -135,8 +134,7 @@ def fit_reference(cases: Sequence[Case]) -> Reference:
         own = fold == k
         reference = _fit_centres(rows[~own], source[~own])
         distances[own] = [reference.distance(row) for row in rows[own]]
-    drawn = draw_balanced(source.tolist())
-    return replace(_fit_centres(rows, source), bound=float(np.quantile(distances[drawn], INSIDE)))
+    return replace(_fit_centres(rows, source), bound=float(np.quantile(distances, INSIDE)))
 
 
 def _fit_centres(rows: Floats, source: NDArray[np.str_]) -> Reference:
@@ -154,10 +152,8 @@ def _fold(cases: Sequence[Case]) -> NDArray[np.int64]:
 
 
 def _calibrate(cases: Sequence[Case], probabilities: Floats, chosen: NDArray[np.bool_]) -> Calibration:
-    own = [index for index, is_chosen in enumerate(chosen) if is_chosen]
-    sources = [cases[index].group.source for index in own]
-    drawn = draw_balanced(sources)
-    return Calibration(tuple(float(probabilities[own[i]]) for i in drawn), Counter(sources[i] for i in drawn))
+    own = [case.group.source for case, is_chosen in zip(cases, chosen, strict=True) if is_chosen]
+    return Calibration(tuple(probabilities[chosen].tolist()), Counter(own))
 
 
 def main() -> None:
