@@ -11,7 +11,7 @@ from tersely.units import Series
 
 ITEM = re.compile(
     r"""\s*(?:
-      [-*+•‣◦▪●○–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
+      [-*+•‣◦▪●○×–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
       | \\item(?:\[[^\]\n]*\])?
     )\s+\S""",
     re.VERBOSE,
