@@ -13,10 +13,11 @@ from collections.abc import Iterable, Sequence
 
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
+from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, CUE, RULE, Depths, Head, Place, State, find_places, is_rule
+from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.split.surroundings import Surroundings, announces_entries, find_names, tie_comments
@@ -146,11 +147,7 @@ class _Reader:
     def _close(self, place: Place, state: State) -> None:
         """Forget the heads that end before this block, and find the statement that it continues."""
         run, indent, line = place.run, place.indent, place.line
-        for heads in (state.headings, state.clauses):
-            while heads and (
-                heads[-1].indent > indent or (heads[-1].line[:1] == "|" and place.block.kind != "table")
-            ):
-                heads.pop()
+        state.end_sections(place)
         is_option_or_record = self._around.is_option(place) or self._around.is_inner_record(place)
         closes = CLOSER.fullmatch(self._lines.text, place.block.start, place.block.end) is not None
         if closes:

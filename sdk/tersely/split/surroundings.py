@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tersely.split.heads import Head
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
-from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Head, Place
+from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, opens
 from tersely.split.records import LABEL, OPTION, first_word, shape
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
