@@ -93,10 +93,9 @@ class _Reader:
             if is_step:
                 state.step = state.sender = state.entry = state.record = None
             heads = state.list_heads(place.indent)
-            if cycle := self._cycles.get(place):
+            if not divides and (cycle := self._cycles.get(place)):
                 own = [self._head(head.units[0], head) for head in cycle.heads]
-                steps = filter(None, [state.step])
-                heads = [*state.begins, *steps, *filter(cycle.allows, heads), *own, *cycle.names]
+                heads = [*state.list_fixed(), *filter(cycle.allows, heads), *own, *cycle.names]
             self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)
@@ -186,16 +185,12 @@ class _Reader:
             state.quote = None
         if state.quote and self._around.ends_quote(place):
             state.quote, state.sender = None, state.sender if place.block.prefix else None
-        if state.sender and place.starts_run and self._records.holds(run) and indent <= state.sender.indent:
-            state.sender = None
-        if place.is_text and (clause := CLAUSE.match(line)):
-            depth = clause["number"].count(".")
-            while (
-                state.clauses
-                and state.clauses[-1].depth >= depth
-                and indent <= state.clauses[-1].first_indent
-            ):
-                state.close_record(state.clauses.pop())
+        # A rule between records is no part of the record above it.
+        next_run = place.below.run if place.below and is_rule(place.block, line) else run
+        is_record = place.starts_run and self._records.holds(next_run)
+        if state.sender and is_record and indent <= state.sender.indent:
+            state.end_text(state.sender)
+        state.end_clauses(place)
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
         is_question = QUESTION.match(line) is not None
