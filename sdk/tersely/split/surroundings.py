@@ -206,7 +206,8 @@ def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     """
     if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
         return []  # headings divide a text anyway
-    first = places[0]
+    if opens(first := places[0]):
+        return []  # its record ends where the block is closed
     starts = [place for place in places if place.starts_run]
     rest = first.line.split()[1:]
     leaders = [
