@@ -171,6 +171,8 @@ class _Reader:
             is_apart = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
             if is_apart or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
+        if place in self._records.repeated:
+            state.record = None
         if state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
             state.announcer = None
         if state.label and not self._around.goes_on(place, state.label):

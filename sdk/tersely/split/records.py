@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import CLOSER
@@ -58,7 +58,9 @@ class Records:
         }
         """Runs in which at least half of the lines, and at least two, have a name and a value."""
         self._named = _find_named(places)
-        self.leads |= self._named
+        self.repeated = {place for run, place in _find_repeated(places) if run in self._records}
+        """The lines inside records with the name of their first line: each begins the next record."""
+        self.leads |= self._named | self.repeated
         self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
     def _follows_preamble(self, place: Place) -> bool:
@@ -133,6 +135,22 @@ def _find_named(places: Sequence[Place]) -> set[Place]:
         if len(found) > 1 and len(names) == 1 and None not in names:
             named.update(found)
     return named
+
+
+def _find_repeated(places: Sequence[Place]) -> Iterator[tuple[int, Place]]:
+    """Yield the run and the place of each line with the name that the first line of its run has.
+
+    A line right below another such line is not one of them.
+    """
+    first = above = ""
+    for place in places:
+        label = LABEL.match(place.line)
+        name = place.line[: label.start("value")].strip() if label else ""
+        if place.starts_run:
+            first = name
+        elif name and name == first != above:
+            yield place.run, place
+        above = name
 
 
 def shape(line: str) -> str:
