@@ -26,6 +26,8 @@ _VALUED = re.compile(r"\s*(?P<name>[^\W\d_][\w/-]*(?: [\w/-]+)?)(?:[ \t]*[:=][ \
 """A line with a name and its value, which a sign or a gap divides."""
 OPTION = re.compile(r"\s*--?[A-Za-z]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
+_STEM = re.compile(r"[^\W\d_]+[^\w\s:](?=\w)")
+"""The start of a name such as `text/plain`. Lines of one list share it."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -101,6 +103,8 @@ class Records:
         if below.block.kind == "sentence":
             return is_in_capitals(place.line)
         words = [first_word(place), first_word(below)]
+        if (stem := _STEM.match(place.line)) and below.line.startswith(stem[0]):
+            return False
         return shape(place.line) != shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
 
     def heads_text(self, place: Place) -> bool:
