@@ -87,6 +87,8 @@ class Records:
             below = below.below
         if below is None or below.run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
+        if place.block.kind == below.block.kind == "list_item":
+            return False
         are_alike = all(line.has_body and _KEY.fullmatch(line.line.rstrip()) for line in (place, below))
         if are_alike or CLOSER.fullmatch(below.line):
             return False
@@ -110,14 +112,16 @@ class Records:
     def heads_text(self, place: Place) -> bool:
         """Return whether the text after a record belongs to it, as the text of a mail belongs to its header.
 
-        A table is no such text if its title begins like the record.
+        A table is no such text if its title begins like the record. A list is no header.
         """
         if place.run not in self._records or len(self._records) < 2:
             return False
-        if place.has_body and not _KEY.match(place.line):
+        if place.line.rstrip().endswith(":") or (place.has_body and not _KEY.match(place.line)):
             return False
         below = place.below
         while below is not None and below.run == place.run:
+            if below.block.kind == "list_item":
+                return False
             below = below.below
         if below is None or below.run in self._records:
             return False
