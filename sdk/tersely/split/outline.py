@@ -181,6 +181,7 @@ class _Reader:
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._empty:
             state.continued = self._head(subject.units[-1], subject)
+            state.continued.is_line = False  # it makes sense without the lines that continue it
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
         if state.quote and indent < state.quote.indent:
@@ -289,7 +290,7 @@ class _Reader:
             state.record = self._head(first, place)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
             is_number = line.strip().isdigit() or (place.below and CUE.match(place.below.line))
-            if place.below and (is_number or (line.rstrip().endswith(":") and place.has_body)):
+            if place.below and (is_number or (line.rstrip().endswith(":") and place.has_one_line)):
                 self._bodies[first] = place.below.units[0]
                 state.record.units += (self._bodies[first],)
                 if "-->" in place.below.line:
