@@ -29,7 +29,7 @@ from tests.sdk.record_texts import (
     TESTS,
     VERSIONS,
 )
-from tests.sdk.units import grows_linearly
+from tests.sdk.units import find_needs, grows_linearly
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ from tests.sdk.units import grows_linearly
     ],
 )
 def test_lines_of_records_need_their_first_lines(text: str, line: str, heads: list[str]) -> None:
-    assert set(heads) <= _find_needs(text, line)
+    assert set(heads) <= find_needs(text, line)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_parts_of_stanzas_need_their_first_lines(text: str, part: str, head: str
     ],
 )
 def test_lines_do_not_need_other_records(text: str, line: str, other: str) -> None:
-    assert other not in _find_needs(text, line.strip())
+    assert other not in find_needs(text, line.strip())
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,3 @@ def test_other_lines_are_no_records(text: str) -> None:
 @pytest.mark.parametrize("text", [FAMILY, STATEMENT, CASH_BOOK, TESTS, FILTER, FILES, ENTRIES, ROWS])
 def test_records_take_linear_time(text: str) -> None:
     assert grows_linearly(lambda size: split_units(text * (size // len(text))))
-
-
-def _find_needs(text: str, line: str) -> set[str]:
-    """Return the lines that a line needs."""
-    units = split_units(text)
-    lines = [text[unit.start : unit.end].strip() for unit in units]
-    return {lines[need] for need in units[lines.index(line)].needs}

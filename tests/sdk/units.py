@@ -13,6 +13,13 @@ def list_units(text: str) -> list[tuple[str, str]]:
     return [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)]
 
 
+def find_needs(text: str, line: str) -> set[str]:
+    """Return the lines that a line needs."""
+    units = split_units(text)
+    lines = [text[unit.start : unit.end].strip() for unit in units]
+    return {lines[need] for need in units[lines.index(line)].needs}
+
+
 def grows_linearly(run: Callable[[int], object]) -> bool:
     """Return whether four times the input takes less than eight times the time.
 

@@ -33,7 +33,9 @@ LONGEST_RUN = 80
 """Lines after which an unfenced code block is cut, so that a source file is not one unit."""
 
 _FRONT_MATTER = re.compile(r"\A---[^\S\n]*$", re.MULTILINE)
-_STATEMENT = re.compile(r"[{};][ \t\r]*$|^[ \t]*(?:[})\]]|//|/\*|\*)", re.MULTILINE)
+_STATEMENT = re.compile(r"[{};][ \t\r]*$|^[ \t]*(?:[})\]]|//|/\*)", re.MULTILINE)
+_STARRED = re.compile(r"^[ \t]*\*", re.MULTILINE)
+"""A line of a block comment, if the text has any; otherwise an item of a list."""
 _DECLARATION = re.compile(
     r"^[ \t]*(?:(?:export|default|declare|public|private|protected|static|final|abstract|async"
     r"|pub(?:\([a-z]+\))?)\s+)*"
@@ -66,7 +68,8 @@ def _is_source(text: str) -> bool:
     lines = sum(1 for line in text.splitlines() if line.strip())
     if lines < _FEWEST_LINES:
         return False
-    return len(_STATEMENT.findall(text)) * 2 >= lines or parse(text) is not None
+    statements = len(_STATEMENT.findall(text)) + ("/*" in text and len(_STARRED.findall(text)))
+    return statements * 2 >= lines or parse(text) is not None
 
 
 def _find_front_matter_end(lines: Lines, index: int) -> int | None:

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tersely.split.places import BULLETS, FIELD_SIGNS, Head, Place
+from tersely.split.heads import Head
+from tersely.split.places import BULLETS, FIELD_SIGNS, Place, opens
 from tersely.split.tables import are_names
 from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
 
@@ -85,7 +86,10 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
     columns = _find_columns(region, owners)
     below = region.index(columns) if columns else len(region)
     chains: dict[int | None, tuple[int, ...]] = {None: ()}
+    last = max(at for at, owner in enumerate(owners) if owner is not None)
     for at, owner in enumerate(owners):
+        if at > last and region[at].run != region[last].run:
+            break  # it is below all cycles
         chain = chains[owner]
         chains[at] = (*chain, at)
         own = [region[name] for head in chain for name in names[head] if name != at]
@@ -99,11 +103,8 @@ def _find_columns(region: Sequence[Place], owners: Sequence[int | None]) -> Plac
     """Return the line right above the first record if it names the columns of all records."""
     first = min(owner for owner in owners if owner is not None)
     above = region[first - 1]
-    return (
-        above
-        if first and above.run == region[first].run and are_names(above.line, [region[first].line])
-        else None
-    )
+    is_near = first and above.run == region[first].run
+    return above if is_near and are_names(above.line, [region[first].line]) else None
 
 
 def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[int, list[int]]:
@@ -218,6 +219,9 @@ class _Reader:
         self._tags = tags
         self._fields = {tag for tag, place in zip(tags, region, strict=True) if tag and has_value(tag, place)}
         """The tags that values follow."""
+        self._apart = {at for at, place in enumerate(region) if place.starts_run}
+        """The lines below blank lines. They end the last record, if no other record has any."""
+        self._openers = {tag for tag, place in zip(tags, region, strict=True) if opens(place)}
         self.owners: list[int | None] = [None] * len(tags)
         self._read([range(len(tags))], 0, 0)
 
@@ -230,6 +234,8 @@ class _Reader:
         bodies: list[Group] = []
         rests: list[Group] = []
         cut = self._find_outer(groups, first)
+        inner = {at for group in groups for record in self._cut(group, first)[:-1] for at in record[1:]}
+        apart = set[int]() if not inner or inner & self._apart else self._apart
         for group in groups:
             records = self._cut(group, first)
             if not records:
@@ -239,7 +245,8 @@ class _Reader:
             for number, record in enumerate(records):
                 end = len(record)
                 if number == len(records) - 1:
-                    end = next((n for n, at in enumerate(record) if self._tags[at] in cut), end)
+                    outer = (n for n, at in enumerate(record) if self._tags[at] in cut or (n and at in apart))
+                    end = next(outer, end)
                     end = end if end > 1 else len(record)
                     rests.append(record[end:])
                 for at in record[1:end]:
@@ -267,7 +274,7 @@ class _Reader:
             candidates.update({tag: None for tag, count in counts.items() if tag and count > 1})
         fit: list[Tag] = []
         for tag in list(candidates)[:_MOST_CANDIDATES]:
-            if not tag.may_begin or not self._recurs(tag, groups, depth):
+            if not tag.may_begin or tag in self._openers or not self._recurs(tag, groups, depth):
                 continue
             wrong, before = self._count_before(tag, groups)
             if wrong * 2 <= before and self._is_parted(tag, groups):

@@ -11,13 +11,15 @@ from tersely.units import Series
 
 ITEM = re.compile(
     r"""\s*(?:
-      [-*+•‣◦▪●○–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
+      [-*+•‣◦▪●○×–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
       | \\item(?:\[[^\]\n]*\])?
     )\s+\S""",
     re.VERBOSE,
 )
 _HASHES = re.compile(r"[ ]{0,3}[#]{1,6}(?:\s|$)", re.MULTILINE)
 _COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
+_NAMED = re.compile(r"[^\W\d][\w.-]*(?:[/=]|:\s)")
+"""The start of a line with a name and a value. A line with `#` between two such lines is a comment."""
 _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
 _SIGNS = re.compile(r"(?:#{3,}|\*{3,}|\+{3,}|\"{3,}|'{3,}|:{3,}|\.{3,}|`{3,}|_{3,})[^\S\n]*$", re.MULTILINE)
 """Rules that underline headings in reStructuredText if they are as long as the title."""
@@ -69,7 +71,10 @@ def _find_marked_end(lines: Lines, index: int) -> int | None:
     if line[0] == "=" and index and not lines.is_blank(index - 1):
         return None
     neighbours = lines.texts[max(index - 1, 0) : index] + lines.texts[index + 1 : index + 2]
-    is_comment = _COMMENT.match(line) and any(_COMMENT.match(other) for other in neighbours)
+    is_comment = _COMMENT.match(line) and (
+        any(map(_COMMENT.match, neighbours))
+        or (line[:2] == "# " and sum(map(bool, map(_NAMED.match, neighbours))) == 2)
+    )
     is_item = line[0] == "*" and not lines.has_starred_headings
     return None if is_comment or is_item or len(line) >= LONGEST_ITEM else index + 1
 

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Sequence
 
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
+from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, CUE, RULE, Depths, Head, Place, State, find_places, is_rule
+from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.split.surroundings import Surroundings, announces, announces_entries, find_names, tie_comments
@@ -92,10 +93,9 @@ class _Reader:
             if is_step:
                 state.step = state.sender = state.entry = state.record = None
             heads = state.list_heads(place.indent)
-            if cycle := self._cycles.get(place):
+            if not divides and (cycle := self._cycles.get(place)):
                 own = [self._head(head.units[0], head) for head in cycle.heads]
-                steps = filter(None, [state.step])
-                heads = [*state.begins, *steps, *filter(cycle.allows, heads), *own, *cycle.names]
+                heads = [*state.list_fixed(), *filter(cycle.allows, heads), *own, *cycle.names]
             self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)
@@ -146,11 +146,7 @@ class _Reader:
     def _close(self, place: Place, state: State) -> None:
         """Forget the heads that end before this block, and find the statement that it continues."""
         run, indent, line = place.run, place.indent, place.line
-        for heads in (state.headings, state.clauses):
-            while heads and (
-                heads[-1].indent > indent or (heads[-1].line[:1] == "|" and place.block.kind != "table")
-            ):
-                heads.pop()
+        state.end_sections(place)
         is_option_or_record = self._around.is_option(place) or self._around.is_inner_record(place)
         closes = CLOSER.fullmatch(self._lines.text, place.block.start, place.block.end) is not None
         if closes:
@@ -175,6 +171,8 @@ class _Reader:
             is_apart = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
             if is_apart or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
+        if place in self._records.repeated:
+            state.record = None
         if state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
             state.announcer = None
         if state.label and not self._around.goes_on(place, state.label):
@@ -183,22 +181,19 @@ class _Reader:
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._empty:
             state.continued = self._head(subject.units[-1], subject)
+            state.continued.is_line = False  # it makes sense without the lines that continue it
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
         if state.quote and indent < state.quote.indent:
             state.quote = None
         if state.quote and self._around.ends_quote(place):
             state.quote, state.sender = None, state.sender if place.block.prefix else None
-        if state.sender and place.starts_run and self._records.holds(run) and indent <= state.sender.indent:
-            state.sender = None
-        if place.is_text and (clause := CLAUSE.match(line)):
-            depth = clause["number"].count(".")
-            while (
-                state.clauses
-                and state.clauses[-1].depth >= depth
-                and indent <= state.clauses[-1].first_indent
-            ):
-                state.close_record(state.clauses.pop())
+        # A rule between records is no part of the record above it.
+        next_run = place.below.run if place.below and is_rule(place.block, line) else run
+        is_record = place.starts_run and self._records.holds(next_run)
+        if state.sender and is_record and indent <= state.sender.indent:
+            state.end_text(state.sender)
+        state.end_clauses(place)
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
         is_question = QUESTION.match(line) is not None
@@ -295,7 +290,7 @@ class _Reader:
             state.record = self._head(first, place)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
             is_number = line.strip().isdigit() or (place.below and CUE.match(place.below.line))
-            if place.below and (is_number or (line.rstrip().endswith(":") and place.has_body)):
+            if place.below and (is_number or (line.rstrip().endswith(":") and place.has_one_line)):
                 self._bodies[first] = place.below.units[0]
                 state.record.units += (self._bodies[first],)
                 if "-->" in place.below.line:

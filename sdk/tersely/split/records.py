@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import CLOSER
@@ -26,6 +26,8 @@ _VALUED = re.compile(r"\s*(?P<name>[^\W\d_][\w/-]*(?: [\w/-]+)?)(?:[ \t]*[:=][ \
 """A line with a name and its value, which a sign or a gap divides."""
 OPTION = re.compile(r"\s*--?[A-Za-z]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
+_STEM = re.compile(r"[^\W\d_]+[^\w\s:](?=\w)")
+"""The start of a name such as `text/plain`. Lines of one list share it."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -58,7 +60,9 @@ class Records:
         }
         """Runs in which at least half of the lines, and at least two, have a name and a value."""
         self._named = _find_named(places)
-        self.leads |= self._named
+        self.repeated = {place for run, place in _find_repeated(places) if run in self._records}
+        """The lines inside records with the name of their first line: each begins the next record."""
+        self.leads |= self._named | self.repeated
         self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
     def _follows_preamble(self, place: Place) -> bool:
@@ -83,6 +87,8 @@ class Records:
             below = below.below
         if below is None or below.run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
+        if place.block.kind == below.block.kind == "list_item":
+            return False
         are_alike = all(line.has_body and _KEY.fullmatch(line.line.rstrip()) for line in (place, below))
         if are_alike or CLOSER.fullmatch(below.line):
             return False
@@ -99,19 +105,23 @@ class Records:
         if below.block.kind == "sentence":
             return is_in_capitals(place.line)
         words = [first_word(place), first_word(below)]
+        if (stem := _STEM.match(place.line)) and below.line.startswith(stem[0]):
+            return False
         return shape(place.line) != shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
 
     def heads_text(self, place: Place) -> bool:
         """Return whether the text after a record belongs to it, as the text of a mail belongs to its header.
 
-        A table is no such text if its title begins like the record.
+        A table is no such text if its title begins like the record. A list is no header.
         """
         if place.run not in self._records or len(self._records) < 2:
             return False
-        if place.has_body and not _KEY.match(place.line):
+        if place.line.rstrip().endswith(":") or (place.has_body and not _KEY.match(place.line)):
             return False
         below = place.below
         while below is not None and below.run == place.run:
+            if below.block.kind == "list_item":
+                return False
             below = below.below
         if below is None or below.run in self._records:
             return False
@@ -133,6 +143,22 @@ def _find_named(places: Sequence[Place]) -> set[Place]:
         if len(found) > 1 and len(names) == 1 and None not in names:
             named.update(found)
     return named
+
+
+def _find_repeated(places: Sequence[Place]) -> Iterator[tuple[int, Place]]:
+    """Yield the run and the place of each line with the name that the first line of its run has.
+
+    A line right below another such line is not one of them.
+    """
+    first = above = ""
+    for place in places:
+        label = LABEL.match(place.line)
+        name = place.line[: label.start("value")].strip() if label else ""
+        if place.starts_run:
+            first = name
+        elif name and name == first != above:
+            yield place.run, place
+        above = name
 
 
 def shape(line: str) -> str:

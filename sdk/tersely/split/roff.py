@@ -17,10 +17,14 @@ from tersely.units import Series
 _SECTION = re.compile(r"['.]\s*S(?P<level>[HhSs])\b")
 _PARAGRAPH = re.compile(r"['.]\s*(?:TP|TQ|IP|HP|PP|LP|P|It|Pp|RS|RE|TH|Dd)\b")
 _TERM = re.compile(r"['.]\s*T[PQ]\b")
+_INDENT, _RETURN = re.compile(r"['.]\s*RS\b"), re.compile(r"['.]\s*RE\b")
+"""The requests around lines that are indented more."""
 _BARE = re.compile(r"['.]\s*[A-Za-z]{1,2}(?:\s+\S+)?\s*")
 """A request that shows no text."""
 _COMMENT = '.\\" '
 _FEWEST_SECTIONS = 2
+_DEEPEST = 4
+"""Most indented lines inside each other that are opened."""
 
 
 def _find_roff_end(lines: Lines, index: int) -> int | None:
@@ -69,18 +73,61 @@ def _read(text: str, lines: Sequence[Range], sizes: Sizes, level: str) -> list[N
     return nodes
 
 
-def _read_paragraphs(text: str, lines: Sequence[Range], sizes: Sizes) -> list[Node]:
-    groups: list[list[Range]] = []
-    for line in lines:
-        if not groups or _PARAGRAPH.match(text, *line):
-            groups.append([])
-        groups[-1].append(line)
-    return [_make_paragraph(text, group, sizes) for group in groups]
+def _read_paragraphs(text: str, lines: Sequence[Range], sizes: Sizes, depth: int = 0) -> list[Node]:
+    """Return the paragraphs of some lines.
+
+    Indented lines below a paragraph, such as the text of an option, are a part of it.
+    """
+    nodes: list[Node] = []
+    group: list[Range] = []
+    at = 0
+    while at < len(lines):
+        is_indented = depth < _DEEPEST and _INDENT.match(text, *lines[at]) and not _is_bare(text, group)
+        if group and (is_indented or _PARAGRAPH.match(text, *lines[at])):
+            nodes.append(_make_paragraph(text, group, sizes))
+            group = []
+        if is_indented:
+            end = _find_return(text, lines, at)
+            _add_indented(text, nodes[-1], lines[at:end], sizes, depth)
+            at = end
+        else:
+            group.append(lines[at])
+            at += 1
+    return [*nodes, _make_paragraph(text, group, sizes)] if group else nodes
+
+
+def _is_bare(text: str, lines: Sequence[Range]) -> bool:
+    """Return whether lines show no text."""
+    return all(_BARE.fullmatch(text, *line) for line in lines)
+
+
+def _find_return(text: str, lines: Sequence[Range], index: int) -> int:
+    """Return the index after the `.RE` that ends the indented lines from `index` on."""
+    depth = 0
+    for end in range(index, len(lines)):
+        depth += (_INDENT.match(text, *lines[end]) is not None) - (
+            _RETURN.match(text, *lines[end]) is not None
+        )
+        if not depth:
+            return end + 1
+    return len(lines)
+
+
+def _add_indented(text: str, node: Node, lines: Sequence[Range], sizes: Sizes, depth: int) -> None:
+    """Add indented lines, from `.RS` to `.RE`, to the paragraph above them."""
+    inner = Node(lines[0][0], lines[-1][1])
+    body = lines[1:-1] if _RETURN.match(text, *lines[-1]) else lines[1:]
+    if inner.end - inner.start > sizes.part and body:
+        inner.children = _read_paragraphs(text, body, sizes, depth + 1)
+        inner.series = Series(_COMMENT)
+    node.end = inner.end
+    if node.end - node.start > sizes.part:
+        node.children, node.series = [*node.children, inner], node.series or Series(_COMMENT)
 
 
 def _make_paragraph(text: str, lines: Sequence[Range], sizes: Sizes) -> Node:
     node = Node(lines[0][0], lines[-1][1])
-    node.is_frame = all(_BARE.fullmatch(text, *line) for line in lines)
+    node.is_frame = _is_bare(text, lines)
     head = 2 if _TERM.match(text, *lines[0]) else 1
     if node.end - node.start > sizes.part and len(lines) > head + 1:
         node.children, node.series = join_lines(lines[head:], sizes.part), Series(_COMMENT)

@@ -178,10 +178,13 @@ def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | No
     """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
     if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
         return None
+    is_bulleted = not lines.texts[index].lstrip()[0].isalnum()
     end, width = index + 1, 0
     while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
         above, line = lines.texts[end - 1 : end + 1]
         width = max(width, len(above.rstrip()))
+        if is_bulleted and lines.indent(end) < lines.indent(index):
+            break
         if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
             break
         if is_field(lines, end) or opens_item(lines, end, False) or _find_format(_FORMATS, lines, end, False):

@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tersely.split.heads import Head
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
-from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Head, Place
+from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, opens
 from tersely.split.records import LABEL, OPTION, first_word, shape
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
@@ -19,6 +20,8 @@ _COMMENTS = ("#", "//", ";", "--", "%")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
+_MARKS = "●○×"
+"""Signs that say how a record is: it runs, or it has failed."""
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
@@ -203,7 +206,8 @@ def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     """
     if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
         return []  # headings divide a text anyway
-    first = places[0]
+    if opens(first := places[0]):
+        return []  # its record ends where the block is closed
     starts = [place for place in places if place.starts_run]
     rest = first.line.split()[1:]
     leaders = [
@@ -211,7 +215,7 @@ def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
         for at, place in enumerate(starts)
         if place.block.kind == first.block.kind != "sentence"
         and place.indent == first.indent
-        and (first_word(place) == first_word(first) or (len(rest) > 1 and place.line.split()[1:] == rest))
+        and (_are_marked(place, first) or (len(rest) > 1 and place.line.split()[1:] == rest))
     ]
     ends = {*leaders, len(starts)}
     below = [shape(starts[at + 1].line) for at in leaders if at + 1 not in ends]
@@ -221,6 +225,12 @@ def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names: then the runs below begin like them.
     is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
     return [] if is_alike else [starts[at] for at in leaders]
+
+
+def _are_marked(place: Place, first: Place) -> bool:
+    """Return whether two lines have the same first word, or both begin with a sign such as `●` or `×`."""
+    words = (first_word(place), first_word(first))
+    return words[0] == words[1] or all(len(word) == 1 and word in _MARKS for word in words)
 
 
 def _find_alien(places: Sequence[Place], last: Place) -> Place | None:

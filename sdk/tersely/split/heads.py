@@ -1,0 +1,208 @@
+"""Heads: the blocks that others need, which of them apply at a place, and how deep headings are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from tersely.split.places import CLAUSE, Place
+
+_HASHES = re.compile(r"\s*(#{1,6})")
+_SIGNED = re.compile(r"(={1,6})(?: .*|[^=].*[^=]\1)")
+"""A heading between equals signs, as in wikitext and AsciiDoc: the more signs, the deeper."""
+_STARRED = re.compile(r"(\*{1,6}) ")
+"""The stars before a heading of org."""
+_LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
+_LATEX = re.compile(rf"\\({'|'.join(_LATEX_LEVELS)})\b")
+_TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
+"""A heading with a row of signs after it, as Ansible prints: PLAY, and TASK below it."""
+_RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
+"""Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
+_AFTER_SIGNS = ("<", "[", " ")
+"""Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
+_MOST_STYLES = 5
+_NESTED = 2
+"""Fewest spaces by which a heading in a section is indented more than the title of the section."""
+
+
+@dataclass(slots=True)
+class Head:
+    """A place that others need as a head."""
+
+    units: tuple[int, ...]
+    """Indices of its units, and of the heads that it needs itself."""
+    indent: int
+    run: int
+    depth: int = 0
+    reach: int = 0
+    """Number of the last run that it announces."""
+    body_indent: int = -1
+    """The indent of the first block that it announces."""
+    anchor: tuple[int, ...] = ()
+    """The line between BEGIN and END that names the record or its columns."""
+    first_indent: int = 0
+    """The indent of the first line of a clause."""
+    is_line: bool = False
+    """Whether it is a line or an item, which is kept with the first line of its body."""
+    text_indent: int | None = None
+    """The spaces before the text of an entry of a log that announces others."""
+    is_named: bool = False
+    """Whether the lines that it announces begin with its first name, as in messages of a compiler."""
+    is_option_or_record: bool = False
+    """Whether it is the name of a command's option, or the first line of a record inside another one."""
+    line: str = ""
+    """The first line of a heading, or of a block that announces others."""
+    begin: int = 0
+    """The first unit of its whole statement: of an `else`, the `if`; of most other heads, the head itself."""
+
+    def ends_at(self, depth: int, indent: int) -> bool:
+        """Return whether the section of this heading ends at a heading with this depth and indent.
+
+        It does not end at a heading such as `  [Ada]` that is indented more than a title.
+        """
+        is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _NUMBERED and self.depth == _TITLE
+        return self.indent > indent or (self.depth >= depth and not is_below)
+
+
+@dataclass(slots=True)
+class State:
+    """The heads that may apply to the next block."""
+
+    headings: list[Head] = field(default_factory=list[Head])
+    begins: list[Head] = field(default_factory=list[Head])
+    sender: Head | None = None
+    clauses: list[Head] = field(default_factory=list[Head])
+    parents: list[Head] = field(default_factory=list[Head])
+    """Lines above that are indented less."""
+    question: Head | None = None
+    speaker: Head | None = None
+    record: Head | None = None
+    """The first line of a run, if it says what the other lines are about."""
+    announcer: Head | None = None
+    """A line that ends with a colon."""
+    quoters: list[Head] = field(default_factory=list[Head])
+    """Lines that announce a quotation. The depth of each is the number of `>` before the quotation."""
+    quote: Head | None = None
+    """The quotation that the text below it answers."""
+    label: Head | None = None
+    """A line with a name and its value, which may go on in the lines below."""
+    entry: Head | None = None
+    """The entry of a log."""
+    separator: Head | None = None
+    """A line such as `---` between records. The first line of the next record needs it."""
+    continued: Head | None = None
+    """The earlier line that the line being read continues, as `else` continues `if`."""
+    step: Head | None = None
+    """The line that begins a step of a job, or a record. It heads all lines down to the next such line."""
+
+    def start_section(self) -> None:
+        """Forget all heads but headings, BEGIN lines and the sender."""
+        self.clauses, self.parents, self.quoters = [], [], []
+        self.question = self.speaker = self.record = self.announcer = None
+        self.quote = self.label = self.entry = self.separator = self.step = None
+
+    def end_sections(self, place: Place) -> None:
+        """Forget headings and clauses that are indented more than a place, and titles of tables above it."""
+        is_table = place.block.kind == "table"
+        for heads in (self.headings, self.clauses):
+            while heads and (heads[-1].indent > place.indent or (heads[-1].line[:1] == "|" and not is_table)):
+                heads.pop()
+
+    def end_clauses(self, place: Place) -> None:
+        """Forget the clauses that end at a clause, and the records that they begin."""
+        clause = CLAUSE.match(place.line) if place.is_text else None
+        if clause is None:
+            return
+        depth, clauses = clause["number"].count("."), self.clauses
+        while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
+            self.close_record(clauses.pop())
+
+    def end_headings(self, rule: str) -> None:
+        """Forget headings such as `---< a >---`, and those below them, if `rule` ends one of them.
+
+        A rule ends a heading that begins with the same sign and is equally long.
+        """
+        sign, size = rule[:1], len(rule.rstrip())
+        if any(head.line[:1] == sign and len(head.line.rstrip()) == size for head in self.headings):
+            while any(head.line[:1] == sign for head in self.headings):
+                self.headings.pop()
+            self.start_section()
+
+    def end_text(self, sender: Head) -> None:
+        """Forget a sender, and the headings in its text."""
+        self.sender = None
+        self.headings = [head for head in self.headings if head.begin < sender.begin]
+
+    def close_record(self, head: Head | None) -> None:
+        """Forget the record if `head`, a head that no longer applies, is its first line."""
+        if head and self.record and head.units[0] == self.record.units[0]:
+            self.record = None
+
+    def list_fixed(self) -> list[Head]:
+        """Return the heads of a block that do not depend on cycles."""
+        return [*self.begins, *self.quoters, *filter(None, (self.step, self.separator))]
+
+    def list_heads(self, indent: int) -> list[Head]:
+        """Return the heads of a block with this indent."""
+        slots = (
+            self.sender,
+            self.question,
+            self.speaker,
+            self.record,
+            self.announcer,
+            self.quote,
+            self.label,
+            self.entry,
+            self.separator,
+            self.step,
+            self.continued,
+        )
+        parents = [head for head in self.parents if head.indent < indent]
+        stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
+        return [*(head for stack in stacks for head in stack), *(head for head in slots if head)]
+
+
+class Depths:
+    """Depths of headings.
+
+    Some headings are marked by signs: by a row of them below, or by a few before the text. A kind of sign
+    that occurs for the first time marks a deeper heading than the kinds that occurred earlier.
+    """
+
+    def __init__(self) -> None:
+        self._styles: list[str] = []
+        self._first_word: str | None = None
+
+    def find(self, text: str) -> int:
+        """Return the depth of a heading, from its hashes, its number, or its sign."""
+        text = text.strip()
+        if text[0] == "|":
+            return _TITLE + len(text) - len(text.lstrip("|"))
+        if hashes := _HASHES.match(text):
+            return len(hashes[1])
+        if signed := _SIGNED.fullmatch(text):
+            return len(signed[1])
+        if starred := _STARRED.match(text):
+            return len(starred[1])
+        if latex := _LATEX.match(text):
+            return _LATEX_LEVELS.index(latex[1])
+        if trailed := _TRAILED.fullmatch(text):
+            self._first_word = self._first_word or trailed[1]
+            return _SECTION + (trailed[1] != self._first_word)
+        if numbered := CLAUSE.match(text):
+            return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
+        rule = text.rsplit("\n", 1)[-1].strip()[:1]
+        if "\n" in text and not rule.isalnum():
+            # The heading is inside a section if the first sign was one such as that of `--- a ---`.
+            is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS
+            base = _SECTION if is_inside else _RULED
+            return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
+        if text[0].isalnum():
+            return _TITLE
+        bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
+        return _SECTION + self._find_style(text[0] + (bracket if bracket in _AFTER_SIGNS else " "))
+
+    def _find_style(self, style: str) -> int:
+        if style not in self._styles:
+            self._styles.append(style)
+        return min(_MOST_STYLES, self._styles.index(style))
