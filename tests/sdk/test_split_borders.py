@@ -217,3 +217,13 @@ def test_indented_text_of_a_manual_page_needs_the_name_above_it() -> None:
     parts = [text[unit.start : unit.end] for unit in units]
     at = next(at for at, part in enumerate(parts) if "which hook" in part)
     assert ".PP\n--hook" in {parts[need] for need in units[at].needs}
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["The harbour master wrote down\nwhat every crew has to bring:", "**What every crew has to bring:**"],
+)
+def test_a_paragraph_whose_last_line_ends_with_a_colon_announces_the_next(head: str) -> None:
+    text = f"{head}\n\nLife vests for all, a lamp, and the papers of the boat.\n"
+    units = split_units(text)
+    assert len(units) - 2 in units[-1].needs

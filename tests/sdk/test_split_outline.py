@@ -348,13 +348,3 @@ def test_numbered_title_is_not_kept_without_its_paragraph() -> None:
 )
 def test_signs_say_how_deep_a_heading_or_an_item_is(text: str, unit: int, needs: tuple[int, ...]) -> None:
     assert split_units(text)[unit].needs == needs
-
-
-@pytest.mark.parametrize(
-    "head",
-    ["The harbour master wrote down\nwhat every crew has to bring:", "**What every crew has to bring:**"],
-)
-def test_a_paragraph_whose_last_line_ends_with_a_colon_announces_the_next(head: str) -> None:
-    text = f"{head}\n\nLife vests for all, a lamp, and the papers of the boat.\n"
-    units = split_units(text)
-    assert len(units) - 2 in units[-1].needs
