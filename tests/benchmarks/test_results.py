@@ -43,12 +43,24 @@ def test_every_picture_is_drawn_from_the_records(tmp_path: Path) -> None:
         assert f"]({name.removeprefix('docs/').removeprefix('benchmarks/')})" in pages
 
 
+BEFORE = "tersely-mini@26e825f3"
+"""The weights before the last training. The bundled agent runs for an hour to make its record again, so the
+record is still about these weights, and the page says so."""
+WITH_EARLIER_WEIGHTS = {"agent": "the bundled agent"}
+
+
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_records_name_the_model_that_ships(path: Path) -> None:
     record = Record.read(path)
     assert record.benchmark == path.stem
     assert f"{path.stem} -->" in SECTIONS.read_text(encoding="utf-8")
-    assert record.model in (None, name_model(load_artifact(None)), SentenceEmbedder().name)
+    if path.stem in WITH_EARLIER_WEIGHTS:
+        assert record.model == BEFORE
+        page = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+        said = page.split(BEFORE)[0][-300:]
+        assert WITH_EARLIER_WEIGHTS[path.stem] in said
+    else:
+        assert record.model in (None, name_model(load_artifact(None)), SentenceEmbedder().name)
 
 
 def run(tmp_path: Path, *arguments: str) -> Record:
