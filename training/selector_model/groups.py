@@ -308,7 +308,7 @@ def _make_group(
     name: str, question: Question, documents: Sequence[LabelledDocument], rng: random.Random
 ) -> Group:
     opened = name == TOOL_RESULTS
-    labelled = [label_document(d, units=open_result(d.text) if opened else None) for d in documents]
+    labelled = [label_document(d, 0, open_result(d.text) if opened else None) for d in documents]
     labelled = [d for d in labelled if d.units]
     rng.shuffle(labelled)
     return Group(question.id, name, question.text, list(question.answers), labelled)
