@@ -18,8 +18,8 @@ from benchmarks.real_results.workbench import open_workbench
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 FOLDER = Path(__file__).parent
 SETS = ("evaluation", "development", "training")
-"""Splitting was designed with the set "development", and the model learns from the set "training". No set has
-a result of another."""
+"""Splitting was designed with the set "development". The set "training" is for training, and measures
+nothing. No set has a result of another."""
 
 
 @dataclass(frozen=True, slots=True)

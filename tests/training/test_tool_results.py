@@ -15,7 +15,7 @@ from benchmarks.real_results.questions import Loaded, Question
 from training import tool_questions
 from training.selector_model.config import DataConfig
 from training.selector_model.groups import prepare_groups, read_groups
-from training.selector_model.tool_results import AROUND, LONGEST, choose_near, open_result
+from training.selector_model.tool_results import AROUND, ENOUGH, choose_near, open_result
 
 RECORDS = json.dumps(
     [{"berth": n, "boat": f"boat {n}", "note": f"moored at noon on day {n}"} for n in range(400)], indent=1
@@ -41,7 +41,7 @@ def test_training_reads_a_part_of_a_long_result_with_all_that_is_needed() -> Non
     assert {3, 700} <= set(near)
     assert {2, 4, 699, 701} <= set(near)
     length = sum(units[n][1] - units[n][0] for n in near)
-    assert LONGEST <= length <= LONGEST + 2 * AROUND + 200
+    assert ENOUGH <= length <= ENOUGH + 2 * AROUND + 200
     assert choose_near(units[:5], labels[:5], random.Random(1)) == [0, 1, 2, 3, 4]
 
 

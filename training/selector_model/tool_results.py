@@ -17,8 +17,8 @@ TOOL_RESULTS = "tool_results"
 LIMIT = 300
 """Number of tokens to which a result is opened, as for a request with this `budget`."""
 
-LONGEST = 9_000
-"""Largest number of code points of a result that a training step reads."""
+ENOUGH = 9_000
+"""Number of code points of a result at which no further unit is drawn for a training step."""
 AROUND = 500
 """Code points on each side of a needed unit, and of a unit drawn at random, that are read with it."""
 
@@ -32,9 +32,9 @@ def open_result(text: str) -> list[Range]:
 
 def choose_near(units: list[Range], labels: list[int], rng: random.Random) -> list[int]:
     """Return the indices of the units to read in training, ascending: those near needed units, and those near
-    others drawn at random, until they have `LONGEST` code points."""
+    others drawn at random, until they have `ENOUGH` code points."""
     chosen: set[int] = set()
-    room = LONGEST
+    room = ENOUGH
 
     def read_around(middle: int) -> None:
         nonlocal room

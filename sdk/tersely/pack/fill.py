@@ -145,14 +145,15 @@ def fill_level(
     """
     low, high = bounds
     positions = fit(above, title_costs, high, measure)
-    seen = {candidate.key for candidate in above if candidate.position in positions} - {None}
+    seen = {candidate.key for candidate in above if candidate.key and candidate.position in positions}
     for candidate in below:
         if measure(positions) >= low:
             break
         more = positions | candidate.positions
         if candidate.key not in seen and measure(more) <= high:
             positions = more
-            seen |= {candidate.key} - {None}
+            if candidate.key:
+                seen.add(candidate.key)
     return positions
 
 

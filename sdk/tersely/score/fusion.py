@@ -1,10 +1,9 @@
 """The fusion: small layers, fitted on labels, that turn a sentence's features into one score.
 
 Its first stage weighs the encoder's logits, the nearness of vectors and the exact matches. That is enough for
-most questions. A gate
-recognises questions that seem to need another hop: the question names only the first document, and a sentence
-of that document names the second one. For such questions the second stage compares the best
-sentences of all documents with each other.
+most questions. A gate recognises questions that seem to need another hop: the question names only the first
+document, and a sentence of that document names the second one. For such questions the second stage compares
+the best sentences of all documents with each other.
 """
 
 from __future__ import annotations
