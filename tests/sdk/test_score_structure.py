@@ -1,16 +1,23 @@
-"""The parts of structure that a model reads."""
+"""The parts of structure that a model reads, and their scores."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 
+import numpy as np
 import pytest
 
 from tersely import Compressor
+from tersely.options import make_options
 from tersely.score import DocumentScores, ScoredInput
-from tersely.score.structure import READ, READ_BESIDE
+from tersely.score.protocol import Scores
+from tersely.score.structure import READ, READ_BESIDE, Floats, Structure
+from tersely.split.documents import split
+from tersely.tokens import count_tokens, resolve_counter
+from tersely.types import Document
 from tests.sdk.fakes import FakeScorer
 
 ROWS = [
@@ -56,3 +63,38 @@ def test_a_number_counts_with_the_word_in_front_of_it(query: str, answer: str) -
     records = [f"Name: Lighthouse {n}\nBuilt: {1700 + n}\nKeeper: Person {n * 7 % 40}" for n in range(40)]
     assert 9 * 7 % 40 == 23
     assert re.search(answer, Compressor().compress(query, ["\n\n".join(records)], budget=50).text)
+
+
+def merge_with_model(query: str, by_model: float, read: bool = True) -> tuple[Floats, Floats]:
+    """Return the matches of the parts of a JSON list, and their scores after a model gave each the same."""
+    count = partial(count_tokens, resolve_counter(None))
+    documents = split([Document(TEXT)], make_options({"budget": 120}), count)
+    structure = Structure(query, documents)
+    shape = len(documents.units)
+    given = np.full(shape, by_model)
+    scores = Scores(given, given, np.zeros(1), np.full(shape, read), np.zeros(shape, dtype=np.bool_))
+    return structure.matches, structure.merge(scores, [0]).scores[structure.positions]
+
+
+def test_a_match_raises_the_logit_of_the_models_score() -> None:
+    matches, scores = merge_with_model("Who painted the boats of lighthouse 17 and its bridges?", 0.2)
+    some = (matches > 0.0) & (matches < 0.9)
+    assert some.any()
+    # The odds of 0.2 are 1 / 4. A logit that rises by 2.2 * match multiplies them by exp(2.2 * match).
+    odds = np.exp(2.2 * matches[some]) / 4
+    assert scores[some] == pytest.approx(odds / (1 + odds))
+
+
+def test_a_part_with_all_words_scores_its_match_whatever_the_model_says() -> None:
+    matches, scores = merge_with_model("When was lighthouse 17 built?", 0.0)
+    assert matches.max() >= 0.9
+    assert scores[matches.argmax()] == matches.max()
+
+
+def test_a_part_that_the_model_has_not_read_scores_its_match() -> None:
+    matches, scores = merge_with_model(
+        "Who painted the boats of lighthouse 17 and its bridges?", 0.0, read=False
+    )
+    assert matches.max() > 0.1
+    assert (scores >= matches).all()
+    assert scores[matches.argmax()] == pytest.approx(matches.max())

@@ -1,9 +1,8 @@
 """Score the parts of structure by the words of the question, and choose those that the model should read.
 
-The model helps little with a record: a record contains the requested names and numbers, or it does not. So a
-part's score depends mostly on how many of the question's words it contains. Rare words count most. A word in
-a part's heads, not in the part itself, counts half. Rare errors score higher, and so do the events next to
-them. The model reads only the best parts.
+The more of the question's words a part contains, the higher it scores. Rare words count most. A word in a
+part's heads, not in the part itself, counts half. Rare errors score higher, and so do the events next to
+them. These matches raise the model's score. The model reads only the best parts.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.score.dates import take_dates
+from tersely.score.fusion import sigmoid
 from tersely.score.protocol import Scores
 from tersely.score.words import QUESTION_WORDS
 from tersely.split.documents import Split
@@ -33,8 +33,10 @@ score _CERTAIN or more without the model, and these parts together have at most 
 _CERTAIN = 0.9
 """Lowest score of a part that, together with its heads, contains all words of the question."""
 
-_MODEL = 0.7
-"""Weight of the model's score of a part next to its exact matches. The model was trained on prose."""
+_MATCH_LOGIT = 2.2
+"""How much a match of 1 raises the logit of the model's score. Fitted to the questions of
+benchmarks/real_results/training by a softmax over the parts of each result: see "Matches raise the logit" in
+training/LOG.md."""
 
 _MOST_TERMS = 48
 _CONTEXT = 0.5
@@ -102,24 +104,27 @@ class Structure:
             self.is_read[self.positions] = choose_to_read([*parts.values()], matches)[own]
 
     def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
-        """Combine the model's scores with the exact matches of the parts. Exact matches count more.
+        """Raise the model's scores of the parts: sigmoid(logit(score) + _MATCH_LOGIT * match).
 
-        `documents` are those that the model was given. Parts of other documents keep a score of 0.
+        A part that contains all words of the question scores at least its match. A part that the model has
+        not read scores its match. `documents` are those that the model was given. Parts of other documents
+        keep a score of 0.
         """
         own = np.isin(self._documents, documents)
         positions, matches = self.positions[own], self.matches[own]
-        matched = np.zeros(len(scores.scores))
-        matched[positions] = matches
-        share = np.ones(len(scores.scores))
-        share[positions] = _MODEL
+        keeps_match = ~scores.read[positions] | (matches >= _CERTAIN)
+        lowest = np.where(keeps_match, matches, 0.0)
+
+        def raise_scores(by_model: Floats) -> Floats:
+            raised = by_model.copy()
+            merged = sigmoid(_logit(by_model[positions]) + _MATCH_LOGIT * matches)
+            raised[positions] = np.maximum(merged, lowest)
+            return raised
+
+        raised = raise_scores(scores.scores)
         relevance = scores.relevance.copy()
-        np.maximum.at(relevance, self._documents[own], matches)
-        return replace(
-            scores,
-            scores=matched + (1.0 - matched) * share * scores.scores,
-            packing=matched + (1.0 - matched) * share * scores.packing,
-            relevance=relevance,
-        )
+        np.maximum.at(relevance, self._documents[own], raised[positions])
+        return replace(scores, scores=raised, packing=raise_scores(scores.packing), relevance=relevance)
 
 
 def rate_errors(split: Split) -> Floats:
@@ -333,3 +338,9 @@ def _lower(text: str) -> str:
     """Return the text in lower case, with the same offsets."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower()[0] for c in text)
+
+
+def _logit(probabilities: Floats) -> Floats:
+    """Return the logits of probabilities. Those of 0 and 1 are finite."""
+    inside = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    return np.log(inside / (1.0 - inside))
