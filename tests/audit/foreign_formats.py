@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
 from tests.audit.foreign_draw import NOUNS, Draw, form
-from tests.audit.foreign_readers import flat, indented_tree, outline, records, table
+from tests.audit.foreign_readers import Line, Path, flat, indented_tree, outline, table
 from tests.audit.foreign_texts import quoted_mail, spoken
 
 
@@ -271,14 +272,45 @@ def vcard(d: Draw) -> str:
     return "\n".join(lines) + "\n"
 
 
-@form("ldif", records(r"dn: "))
+def draw_remarks(d: Draw) -> list[str]:
+    if d.random() < 0.75:
+        return []
+    return [f"# {d.choice([d.phrase(), d.sentence(), d.word()])}" for _ in range(d.choice([1, 1, 2]))]
+
+
+def entry_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
+    """Read attributes below the name of their entry. Comments, and the result of the search, are in none."""
+    lines: list[Line] = []
+    path: Path = ()
+    for number, row in enumerate(rows):
+        text = row.strip()
+        if not text or re.match("dn: |search: ", text):
+            path = ()
+        if text:
+            lines.append(Line(number, () if text[0] == "#" else path, text))
+        if text.startswith("dn: "):
+            path = (text,)
+    return lines
+
+
+@form("ldif", entry_rows)
 def ldif(d: Draw) -> str:
+    has_remarks = d.random() < 0.7
     entries = []
     for person in d.people(d.randint(3, 9)):
         first, last = person.split()
-        entries.append(
-            f"dn: uid={first.lower()},ou=people,dc={d.word()},dc=example\nobjectClass: inetOrgPerson\n"
-            f"cn: {person}\nsn: {last}\nuidNumber: {d.digits(4)}\nmail: {d.word()}@example.org\n"
-            f"telephoneNumber: {d.digits(7)}\n"
-        )
+        rows = [f"dn: uid={first.lower()},ou=people,dc={d.word()},dc=example", "objectClass: inetOrgPerson"]
+        rows += [f"objectClass: {d.word()}" for _ in range(d.choice([0, 0, 1, 3]))]
+        rows += [f"cn: {person}", f"sn: {last}", f"uidNumber: {d.digits(4)}", f"mail: {d.word()}@example.org"]
+        rows += [f"description:: {d.hexa(16)}=="] if d.random() < 0.2 else []
+        rows += [f"note: {d.phrase()}", f" {d.phrase()}"] if d.random() < 0.2 else []
+        rows += [f"telephoneNumber: {d.digits(7)}"]
+        if has_remarks:
+            rows = [line for row in rows for line in ([] if row[0] == " " else draw_remarks(d)) + [row]]
+            rows += draw_remarks(d)
+        entries.append("\n".join(rows) + "\n")
+    if has_remarks and d.random() < 0.5:
+        entries.insert(0, "# extended LDIF\n#\n# LDAPv3\n# filter: (objectClass=*)\n#\n")
+        entries.append("# search result\nsearch: 2\nresult: 0 Success\n")
+        entries.append(f"# numResponses: {d.digits(1)}\n# numEntries: {d.digits(1)}\n")
     return "\n".join(entries)

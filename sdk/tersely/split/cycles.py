@@ -75,7 +75,7 @@ def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
         if is_paragraph or place.block.kind in _OTHERS or place.block.prefix == "<":
             yield region
             region = []
-        else:
+        elif not place.is_remark:
             region.append(place)
     yield region
 

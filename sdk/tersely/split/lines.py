@@ -103,6 +103,7 @@ class Lines:
             take, so that they stay linear.
         csv_budget, code_budget: the same for CSV, and for Python and fenced blocks.
         none_before: for each format, the index of the line before which a search has found none.
+        record_keys: the keys that begin records, which are no settings.
     """
 
     def __init__(self, text: str, *, has_gaps: bool = False) -> None:
@@ -116,6 +117,7 @@ class Lines:
             start += len(line) + 1
         self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
         self.none_before = Counter[Kind]()
+        self.record_keys = set[str]()
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 

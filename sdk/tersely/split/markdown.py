@@ -18,8 +18,8 @@ ITEM = re.compile(
 )
 _HASHES = re.compile(r"[ ]{0,3}[#]{1,6}(?:\s|$)", re.MULTILINE)
 _COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
-_NAMED = re.compile(r"[^\W\d][\w.-]*(?:[/=]|:\s)")
-"""The start of a line with a name and a value. A line with `#` between two such lines is a comment."""
+_NAMED = re.compile(r"[^\W\d][\w.-]*(?:[/=]|::?<?\s)")
+"""The start of a line with a name and a value."""
 _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
 _SIGNS = re.compile(r"(?:#{3,}|\*{3,}|\+{3,}|\"{3,}|'{3,}|:{3,}|\.{3,}|`{3,}|_{3,})[^\S\n]*$", re.MULTILINE)
 """Rules that underline headings in reStructuredText if they are as long as the title."""
@@ -61,6 +61,20 @@ def is_field(lines: Lines, index: int) -> bool:
     return _FIELD.match(lines.texts[index]) is not None
 
 
+def is_in_record(lines: Lines, first: int, end: int) -> bool:
+    """Return whether the lines first..end-1 are between two lines of one record, as a comment may be.
+
+    One of the two lines is a name and a value. The other is too, or is indented because a value goes on.
+    """
+    if not first or end >= len(lines):
+        return False
+    around = (lines.texts[first - 1], lines.texts[end])
+    named = [_NAMED.match(line) is not None for line in around]
+    return any(named) and all(
+        name or (line[:1].isspace() and line.strip() != "") for name, line in zip(named, around, strict=True)
+    )
+
+
 def _find_marked_end(lines: Lines, index: int) -> int | None:
     """Return the index after a heading that signs in its own line show; None for a comment, or a long line.
 
@@ -72,8 +86,7 @@ def _find_marked_end(lines: Lines, index: int) -> int | None:
         return None
     neighbours = lines.texts[max(index - 1, 0) : index] + lines.texts[index + 1 : index + 2]
     is_comment = _COMMENT.match(line) and (
-        any(map(_COMMENT.match, neighbours))
-        or (line[:2] == "# " and sum(map(bool, map(_NAMED.match, neighbours))) == 2)
+        any(map(_COMMENT.match, neighbours)) or (line[:2] == "# " and is_in_record(lines, index, index + 1))
     )
     is_item = line[0] == "*" and not lines.has_starred_headings
     return None if is_comment or is_item or len(line) >= LONGEST_ITEM else index + 1

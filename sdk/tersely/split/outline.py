@@ -17,7 +17,7 @@ from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_rule
+from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_comment, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.split.surroundings import Surroundings, announces, announces_entries, find_names, tie_comments
@@ -64,6 +64,8 @@ class _Reader:
         self._empty: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
+        self._comments = {-1, *(place.units[0] for place in places if is_comment(place.block))}
+        """The units that no head is kept for if another one is under it; -1 is no unit."""
         self._names: dict[int, int] = {}
         """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
         self._records = Records(places)
@@ -129,8 +131,8 @@ class _Reader:
         """Make all units of a block need these heads."""
         needs = {unit for head in heads for unit in head.units}
         for head in heads:
-            if head.is_line:
-                self._bodies.setdefault(head.units[-1], place.units[0])
+            if head.is_line and self._bodies.get(head.units[-1], -1) in self._comments:
+                self._bodies[head.units[-1]] = place.units[0]
         self._needs.update(dict.fromkeys(place.units, needs))
 
     def _find_heads(self, unit: int) -> Iterable[int]:

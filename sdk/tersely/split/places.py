@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tersely.split.lines import Lines
+from tersely.split.markdown import is_in_record
 from tersely.split.prose import PREFIX, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
@@ -33,6 +34,7 @@ _FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
 """The sign of a line that is the current one, or was chosen. Other lines of the list have blanks instead."""
 _RIGHT = re.compile(r"[ ]*\d+(?=\s)")
 _TIME = re.compile(r"\s*[\[(]?\d")
+_COMMENTS = ("#", "//", ";", "--", "%")
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -44,7 +46,7 @@ class Place:
     """Indices of its units."""
     run: int
     """Number of its run. A run is a series of blocks with the same prefix. A blank line ends it, and so does
-    a rule such as `---`."""
+    a rule such as `---`. A comment between the lines of a record does not."""
     starts_run: bool
     indent: int
     line: str
@@ -53,6 +55,8 @@ class Place:
     """Whether it is prose, an item or a single line."""
     speaks: bool
     """Whether another speaker begins here."""
+    is_remark: bool
+    """Whether it is a comment in a run of other lines."""
     above: Place | None = None
     below: Place | None = None
 
@@ -71,7 +75,7 @@ class Place:
 def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> list[Place]:
     """Return a place for each block that has units. There is at least one block."""
     firsts = [lines.texts[block.first] for block in blocks]
-    runs = _number_runs(blocks, firsts)
+    runs = _number_runs(lines, blocks, firsts)
     entries = list(zip(blocks, firsts, runs, strict=True))
     spoken = Counter(run for block, line, run in entries if _is_spoken(line, block))
     dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
@@ -88,6 +92,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
             indents[number + 1] = indents[number]
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
+    prefixes = dict[int, str]()
     places: list[Place] = []
     for (block, line, run), units, indent, run_above in zip(
         entries, spans, indents, [-1, *runs[:-1]], strict=True
@@ -97,19 +102,30 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
         line = PREFIX.sub("", line, count=1) if block.prefix else line
         is_text = block.kind in ("line", "sentence", "list_item")
         speaks = not block.prefix and _speaks(line, run in dialogues, run in cues)
-        places.append(Place(block, units, run, run != run_above, indent, line, is_text, speaks))
+        is_remark = block.prefix != prefixes.setdefault(run, block.prefix)
+        places.append(Place(block, units, run, run != run_above, indent, line, is_text, speaks, is_remark))
     for place, below in pairwise(places):
         place.below, below.above = below, place
     return places
 
 
-def _number_runs(blocks: Sequence[Block], firsts: Sequence[str]) -> list[int]:
-    """Return the number of the run of each block, whose first lines are given."""
+def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -> list[int]:
+    """Return the number of the run of each block, whose first lines are given.
+
+    A comment between the lines of a record is a part of its run.
+    """
     runs = [0]
+    prefix, is_inside = blocks[0].prefix, False
     for (above, line_above), (block, line) in pairwise(zip(blocks, firsts, strict=True)):
-        is_near = above.last >= block.first and above.prefix == block.prefix
+        is_near = above.last >= block.first
+        if not (is_near and is_comment(above)):
+            below = lines.skip_comments(block.last, block.prefix) if is_comment(block) else block.last
+            is_inside = not prefix and is_in_record(lines, block.first, below)
+        is_near &= block.prefix == prefix or (is_inside and is_comment(block))
         goes_on = is_near and not is_rule(above, line_above) and not is_rule(block, line)
         runs.append(runs[-1] + (not goes_on))
+        if not goes_on:
+            prefix = block.prefix
     return runs
 
 
@@ -151,6 +167,11 @@ def _are_aligned(above: str, line: str) -> bool:
 def opens(place: Place) -> bool:
     """Return whether a line opens a block that another line closes."""
     return place.line.rstrip().endswith(("{", "[", "("))
+
+
+def is_comment(block: Block) -> bool:
+    """Return whether the lines of a block begin with the sign of a comment."""
+    return block.prefix.startswith(_COMMENTS)
 
 
 def is_rule(block: Block, line: str) -> bool:

@@ -47,12 +47,12 @@ class Records:
         for place in places:
             is_head = place.has_body and place.below is not None and place.below.run == place.run
             is_lower = not place.starts_run and place.indent < lowest[place.run] and is_head
-            if place.starts_run or is_lower or self._follows_preamble(place):
+            if place.starts_run or is_lower or self._follows_preamble(place) or _is_remarked(place):
                 self.leads.add(place)
             lowest[place.run] = min(place.indent, lowest.get(place.run, place.indent))
             # Lines that are indented more continue the value above them. A gutter counts as an indent.
             is_flush = place.indent <= indents.setdefault(place.run, place.indent)
-            if place.is_text and (is_flush or not place.line[:1].isspace()):
+            if place.is_text and not place.is_remark and (is_flush or not place.line[:1].isspace()):
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and LABEL.match(place.line) is not None
         self._records = {
@@ -83,7 +83,9 @@ class Records:
         if place.run in self._tables or place in self._named or CUE.match(place.line):
             return True
         below = place.below
-        while below is not None and below.run == place.run and below.indent > place.indent:
+        while below is not None and below.run == place.run:
+            if below.indent <= place.indent and not below.is_remark:
+                break
             below = below.below
         if below is None or below.run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
@@ -126,6 +128,14 @@ class Records:
         if below is None or below.run in self._records:
             return False
         return below.run not in self._tables or first_word(below) != first_word(place)
+
+
+def _is_remarked(place: Place) -> bool:
+    """Return whether a line has a name and a value, and only a heading above it that may be a comment."""
+    above = place.above
+    if above is None or above.run != place.run or above.block.kind != "heading" or not above.starts_run:
+        return False
+    return above.line.startswith("# ") and LABEL.match(place.line) is not None
 
 
 def _find_named(places: Sequence[Place]) -> set[Place]:

@@ -32,7 +32,7 @@ _KEY = re.compile(
     :(?=[^\S\t]|$)""",  # a tab follows the addresses of `objdump -d`, and no key
     re.VERBOSE,
 )
-_IDENTITY = re.compile(r"(?:kind|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
+_IDENTITY = re.compile(r"(?:kind|dn|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
 _LONGEST_IDENTITY = 200
 _SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
 """Keys of settings; others may be names of people or labels."""
@@ -95,9 +95,8 @@ class _Reader(ScalarReader):
             return documents
         for document in documents:
             self._add_head(document)
-        return [
-            node for above, document in zip(between, documents, strict=True) for node in (*above, document)
-        ] + comments
+        pairs = zip(between, documents, strict=True)
+        return [*(node for above, document in pairs for node in (*above, document)), *comments]
 
     @property
     def is_flat(self) -> bool:
@@ -321,10 +320,20 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         is_commented = first > index and reader.is_flat
         is_known = (reader.is_nested or is_commented) and end - index >= _FEWEST_LINES
         is_cut = end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(first)
-        if not is_cut and (is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS)):
+        if not (is_cut or _begins_record(reader, first)) and (
+            is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS)
+        ):
             return lines.skip_comments(end, "#")
     lines.none_before["yaml"] = max(index + 1, end)
     return None
+
+
+def _begins_record(reader: _Reader, first: int) -> bool:
+    """Return whether the mapping at a line is one of several records. They begin with one key."""
+    lines, key, again = reader.lines, next(iter(reader.keys), ""), reader.repeated
+    if again and (lines.find_blank(first) > again or lines.texts[again].startswith(f"{key}:")):
+        lines.record_keys.add(key)
+    return not reader.is_nested and key in lines.record_keys
 
 
 WHOLE_YAML = WholeFormat("yaml", _WHOLE.match, _is_yaml)

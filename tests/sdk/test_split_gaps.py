@@ -1,0 +1,63 @@
+"""Records that a comment or a blank line interrupts: the lines below it keep their heads."""
+
+from __future__ import annotations
+
+import pytest
+
+from tersely.split.sentences import split_units
+from tests.sdk.test_split_outline import check_notation
+from tests.sdk.units import grows_linearly
+
+CASES = {
+    "comments above entries": """
+0       |# extended export
+        |
+1*      |# ada, keepers
+2  1    |dn: uid=ada,ou=keepers
+3  1 2  |objectClass: person
+4  1 2  |objectClass: keeper
+5  1 2  |uid: ada
+6  1 2  |cn: Ada Holm
+        |
+11*     |# ben, keepers
+12 11   |dn: uid=ben,ou=keepers
+13 11 12 |objectClass: person
+14 11 12 |uid: ben
+15 11 12 |cn: Ben Roy
+        |
+20*     |# result
+21 20   |search: 2
+22 20 21 |result: 0 Success
+""",
+    "comments inside entries": """
+1       |dn: uid=ada,ou=keepers
+2  1    |objectClass: person
+3  1 5  |# the name on the door of the shed
+4  1 5  |# and on the key
+5  1    |cn: Ada Holm
+6  1    |mail:: YWRhQHBpZXI=
+7  1 8  |# not in June
+8  1    |phone: 41 44
+        |
+11      |dn: uid=ben,ou=keepers
+12 11 13 |# since May
+13 11   |objectClass: person
+14 11   |objectClass: keeper
+15 11   |note: mends the rope
+16 11 15 |  and the hook
+17 11 18 |# old
+18 11   |cn: Ben Roy
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
+def test_lines_are_kept_whole_and_with_their_heads(notation: str) -> None:
+    check_notation(notation)
+
+
+@pytest.mark.parametrize("text", ["a: b\n# c d\n# e f\ng: h\n", "a: b\n# c\nd: e\n\n# f\na: b\nd: e\n\n"])
+def test_comments_in_records_take_linear_time(text: str) -> None:
+    assert grows_linearly(lambda size: split_units(text * (size // len(text))))
+    comments = "a: b\n" + "# Cc dd\n# Ee ff.\n"
+    assert grows_linearly(lambda size: split_units(comments + "# c d\n" * (size // 6) + "g: h\n"))
