@@ -275,3 +275,55 @@ def iptables(d: Draw) -> str:
             )
         lines.append("")
     return "\n".join(lines)
+
+
+def array_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
+    """Read properties below their array, and devices below the names of columns of their array."""
+    return outline(r"/dev/md", r" +Number +Major")(rows, source)
+
+
+@form("mdadm", array_rows)
+def mdadm(d: Draw) -> str:
+    lines: list[str] = []
+    for array in range(d.randint(1, 3)):
+        lines.append(f"/dev/md{array}:")
+        facts = {"Version": "1.2", "Creation Time": f"{d.day()} {d.clock()}", "Raid Level": "raid5"}
+        facts |= {"Array Size": f"{d.digits(9)} (199.88 GiB)", "Raid Devices": d.digits(1), "State": "clean"}
+        lines += [f"{name:>18} : {value}" for name, value in facts.items()]
+        lines += ["", f"{'Name':>18} : {d.word()}:{array}", f"{'Events':>18} : {d.digits(3)}", ""]
+        lines.append("    Number   Major   Minor   RaidDevice State")
+        devices = [
+            f"{n:8} {8:7} {d.randint(1, 99):8} {n:8}      active sync   /dev/sd{'abcdef'[n]}1"
+            for n in range(d.randint(2, 5))
+        ]
+        if d.random() < 0.8:
+            kinds = d.sample(["faulty", "spare", "removed"], d.randint(1, 2))
+            spares = [
+                f"{n:8} {8:7} {d.randint(1, 99):8} {'-':>8}      {kind}   /dev/sd{'uvw'[n - 5]}1"
+                for n, kind in enumerate(kinds, 5)
+            ]
+            devices += ["", *spares]
+        lines += [*devices, ""]
+    return "\n".join(lines)
+
+
+def stamp_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
+    """Read tables below their time, and rows below the names of their columns."""
+    return outline(r"Linux ", r"\d\d/\d\d/\d{4} ", r"avg-cpu|Device ")(rows, source)
+
+
+@form("iostat", stamp_rows)
+def iostat(d: Draw) -> str:
+    lines = [f"Linux 6.1.0-{d.digits(2)}-amd64 ({d.word()})  05/04/2026  _x86_64_  (8 CPU)", ""]
+    devices = d.sample(["nvme0n1", "nvme1n1", "sda", "sdb", "dm-0", "loop0"], d.randint(1, 5))
+    for _ in range(d.randint(2, 5)):
+        lines.append(f"05/{d.randint(10, 28)}/2026 {d.clock()} {d.choice(['AM', 'PM'])}")
+        lines.append("avg-cpu:  %user   %nice %system %iowait  %steal   %idle")
+        lines += ["         " + " ".join(f"{d.price():>7}" for _ in range(6)), ""]
+        lines.append("Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s")
+        for device in devices:
+            lines.append(
+                f"{device:12}" + "".join(f"{d.price():>{width}}" for width in (9, 9, 9, 7, 8, 9, 8, 9))
+            )
+        lines.append("")
+    return "\n".join(lines)

@@ -48,6 +48,32 @@ CASES = {
 17 11 18 |# old
 18 11   |cn: Ben Roy
 """,
+    "a blank line inside a table": """
+1*      |/dev/yard0:
+2  1    |           Version : 1.2
+3  1    |       Crane Level : high
+        |
+4* 1    |    Number   Major   Minor   RopeDevice State
+5  1 4  |       0       8       17        0      active sync   /dev/hook1
+6  1 4  |       1       8       33        1      active sync   /dev/hook2
+7  1 4  |       3       8       49        2      spare rebuilding   /dev/hook3
+        |
+8  1 4  |       4       8       65        -      faulty   /dev/hook4
+9  1 4  |       5       8       81        -      spare   /dev/hook5
+""",
+    "a blank line above the names of other columns": """
+1*      |CRANE      LIFTS      ROPE
+2  1    |red        40         hemp
+3  1    |old        12         wire
+        |
+4  1    |new        90         wire
+        |
+5*      |LAMP       BURNS      OIL
+6  5    |red        40         fish
+7  5    |old        12         whale
+        |
+8       |Nobody counts the others
+""",
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from tersely.split.code import open_code
+from tersely.split.columns import open_rows
 from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
@@ -24,7 +25,7 @@ from tersely.split.roff import open_roff
 from tersely.split.sentences import split_units
 from tersely.split.settings import open_settings
 from tersely.split.stanzas import open_stanzas
-from tersely.split.tables import open_rows, open_table
+from tersely.split.tables import open_table
 from tersely.split.xml_tree import open_xml
 from tersely.split.yaml import open_yaml
 from tersely.units import Kind, Link, Series, Unit

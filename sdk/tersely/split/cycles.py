@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from tersely.split.columns import are_names
 from tersely.split.heads import Head
 from tersely.split.places import BULLETS, FIELD_SIGNS, Place, opens
-from tersely.split.tables import are_names
 from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
 
 _LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")

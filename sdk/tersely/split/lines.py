@@ -158,6 +158,12 @@ class Lines:
             index += 1
         return index
 
+    def skip_while(self, index: int, holds: Callable[[str], object]) -> int:
+        """Return the index of the first line from `index` on that is blank or for which `holds` is false."""
+        while index < len(self.texts) and not self.is_blank(index) and holds(self.texts[index]):
+            index += 1
+        return index
+
     def skip_comments(self, index: int, signs: str) -> int:
         """Return the index of the first line from `index` on that does not begin with one of some signs."""
         while index < len(self.texts) and self.texts[index].lstrip().startswith(tuple(signs)):

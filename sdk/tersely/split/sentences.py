@@ -20,6 +20,7 @@ from itertools import pairwise
 
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
+from tersely.split.columns import ALIGNED, COLUMNS, RECORDS
 from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
@@ -35,7 +36,7 @@ from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA, WHOLE_STANZAS
-from tersely.split.tables import ALIGNED, COLUMNS, TABLES
+from tersely.split.tables import TABLES
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
@@ -56,6 +57,7 @@ _FORMATS = (
     *DIFFS,
     FENCED,
     *TABLES,
+    RECORDS,
     MODULE,
     *HEADINGS,
 )
