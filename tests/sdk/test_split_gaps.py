@@ -74,6 +74,40 @@ CASES = {
         |
 8       |Nobody counts the others
 """,
+    "samples with a time": """
+1*      |Harbour report (north)
+        |
+2* 1    |05/04/2026 09:12:44 AM
+3* 1 2  |crane:  %lifts   %rests   %turns
+4  1 2 3|          3.12     0.00     1.04
+        |
+5* 1 2  |Lamp              oil     wick
+6  1 2 5|north            1.50    20.10
+7  1 2 5|south            0.10     2.00
+        |
+8* 1    |05/04/2026 09:12:49 PM
+9* 1 8  |crane:  %lifts   %rests   %turns
+10 1 8 9|          9.12     1.00     2.04
+        |
+11* 1 8 |Lamp              oil     wick
+12 1 8 11|north            8.50    40.10
+13 1 8 11|south            0.30     6.00
+""",
+    "samples with a time among other words": """
+1*      |yard - 09:12:44 up 3 days, 2 keepers
+2  1    |Cranes: 3 lift, 1 rest
+        |
+3* 1    |  NUM NAME       LIFTS   ROPE
+4  1 3  |    1 red           40     9
+5  1 3  |    2 old           12     7
+        |
+6*      |yard - 09:13:44 up 3 days, 2 keepers
+7  6    |Cranes: 1 lifts, 3 rest
+        |
+8* 6    |  NUM NAME       LIFTS   ROPE
+9  6 8  |    1 red           41     9
+10 6 8  |    2 old           13     7
+""",
 }  # fmt: skip
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.heads import Head
+from tersely.split.leaders import find_alien, find_leaders, find_stamps
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
-from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, is_comment, opens
-from tersely.split.records import LABEL, OPTION, first_word, shape
+from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, is_comment
+from tersely.split.records import LABEL, OPTION, first_word
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
@@ -19,8 +20,6 @@ _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
-_MARKS = "●○×"
-"""Signs that say how a record is: it runs, or it has failed."""
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
@@ -50,9 +49,9 @@ class Surroundings:
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         self._titles |= below_heading & captions
         self._captioned = {place.run for place in self._titles & captions}
-        leaders = _find_leaders(places)
+        leaders = find_leaders(places) or find_stamps(places)
         self._titles.update(leaders)
-        self._alien = _find_alien(places, leaders[-1]) if leaders else None
+        self._alien = find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
             **dict(_find_continued(places)),
             **dict(_find_items(places)),
@@ -196,46 +195,6 @@ def _find_titles(places: Sequence[Place]) -> Iterator[Place]:
         is_caption = below.run == place.run and below.block.kind == "log"
         if place.block.kind == "line" and (is_alone or is_caption):
             yield place
-
-
-def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
-    """Return the lines that begin records of several runs: the first line of a text, and those like it.
-
-    They have the same first word, or they differ only in it. The runs below them begin alike.
-    """
-    if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
-        return []  # headings divide a text anyway
-    if opens(first := places[0]):
-        return []  # its record ends where the block is closed
-    starts = [place for place in places if place.starts_run]
-    rest = first.line.split()[1:]
-    leaders = [
-        at
-        for at, place in enumerate(starts)
-        if place.block.kind == first.block.kind != "sentence"
-        and place.indent == first.indent
-        and (_are_marked(place, first) or (len(rest) > 1 and place.line.split()[1:] == rest))
-    ]
-    ends = {*leaders, len(starts)}
-    below = [shape(starts[at + 1].line) for at in leaders if at + 1 not in ends]
-    differ = len({starts[at].line for at in leaders}) == len(leaders)
-    if not differ or len(below) < 2 or len({*below}) > 1:
-        return []
-    # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names: then the runs below begin like them.
-    is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
-    return [] if is_alike else [starts[at] for at in leaders]
-
-
-def _are_marked(place: Place, first: Place) -> bool:
-    """Return whether two lines have the same first word, or both begin with a sign such as `●` or `×`."""
-    words = (first_word(place), first_word(first))
-    return words[0] == words[1] or all(len(word) == 1 and word in _MARKS for word in words)
-
-
-def _find_alien(places: Sequence[Place], last: Place) -> Place | None:
-    """Return the first run below the last record that begins like no run inside the other records."""
-    known = {shape(place.line) for place in places if place.starts_run and place.run < last.run}
-    return next((p for p in places if p.starts_run and p.run > last.run and shape(p.line) not in known), None)
 
 
 def announces(line: str) -> bool:
