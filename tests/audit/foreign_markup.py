@@ -165,7 +165,7 @@ def draw_wiki_part(d: Draw) -> list[str]:
 
 
 def zone_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
-    """Read records below their $ORIGIN, and those without a name below the last one with a name."""
+    """Read all rows below their $ORIGIN, and records without a name below the last one with a name."""
     lines: list[Line] = []
     origin: Path = ()
     owner: Path = ()
@@ -177,7 +177,7 @@ def zone_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             lines.append(Line(number, (), text, True))
             origin, owner = (text,), ()
         elif row[0] in "$;":
-            lines.append(Line(number, () if row[0] == "$" else origin, text))
+            lines.append(Line(number, origin, text))
         elif row[0] in " \t":
             lines.append(Line(number, (*origin, *owner), text))
         else:

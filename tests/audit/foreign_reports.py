@@ -203,10 +203,7 @@ def npm_audit(d: Draw) -> str:
 
 
 def status_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
-    """Read properties below their unit, and rows without a key below the last key.
-
-    Rows of the journal name their program themselves.
-    """
+    """Read properties and rows of the journal below their unit, and rows without a key below the last key."""
     lines: list[Line] = []
     unit: Path = ()
     key: Path = ()
@@ -218,7 +215,7 @@ def status_rows(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             lines.append(Line(number, (), text, True))
             unit, key = (text,), ()
         elif re.match(r"[A-Z][a-z]{2} \d\d ", row):
-            lines.append(Line(number, (), text))
+            lines.append(Line(number, unit, text))
         elif re.match(r" +[A-Z][\w -]*: ", row) and row.index(":") == 11:
             lines.append(Line(number, unit, text))
             key = (text,)

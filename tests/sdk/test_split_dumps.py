@@ -318,6 +318,13 @@ CASES = {
 16      |Planning Time: 6.1 ms
 17      |Execution Time: 37.1 ms
 """,
+    "names of hosts": """
+1*      |$ORIGIN pier.example.
+2  1    |$TTL 3600
+3  1    |crane   IN  A     10.1.1.2
+4  1 3  |        IN  TXT   "lifts forty"
+5  1    |lamp    IN  A     10.1.1.3
+""",
     "more entries than a block of code has lines": "\n".join(
         f"""{at}* |Thu 2026-05-14 12:00:{at % 60:02}.000001 UTC [s=4;i={at}]
 {at + 1} {at}|    PRIORITY={at}
