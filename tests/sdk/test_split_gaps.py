@@ -121,3 +121,17 @@ def test_comments_in_records_take_linear_time(text: str) -> None:
     assert grows_linearly(lambda size: split_units(text * (size // len(text))))
     comments = "a: b\n" + "# Cc dd\n# Ee ff.\n"
     assert grows_linearly(lambda size: split_units(comments + "# c d\n" * (size // 6) + "g: h\n"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RED      OLD\n1        2\n3        4\n\n",
+        "7       12      3\n\n",
+        "red    old\n-----  -----\n1      2\n\n",
+        "12:00:01 AM\na b\n\nc d\n\n",
+        "RED      OLD\n1        2\n3        4\n" + "\n5        6\n" * 8,
+    ],
+)
+def test_tables_with_blank_lines_take_linear_time(text: str) -> None:
+    assert grows_linearly(lambda size: split_units(text * (size // len(text))))

@@ -94,8 +94,10 @@ def are_names(first: str, below: Sequence[str]) -> bool:
 
 def _find_aligned_end(lines: Lines, index: int) -> int | None:
     """Return the index after three or more rows that are aligned with spaces."""
+    if _lacks_first_cell(lines, index):
+        return None
     end = _find_rows_end(lines, index, index, _is_aligned)
-    return end if end - index >= 3 and not _lacks_first_cell(lines, index) else None
+    return end if end - index >= 3 else None
 
 
 def _lacks_first_cell(lines: Lines, index: int) -> bool:

@@ -75,12 +75,20 @@ def _find_simple_end(lines: Lines, index: int) -> int | None:
 
 def _find_ruled_end(lines: Lines, index: int) -> int | None:
     """Return the index after rows with a ruler below the names of their columns."""
-    end = index + 1
-    while not _RULER.match(lines.texts[end]):
-        end += 1
-        if end == len(lines) or end - index >= _MOST_HEAD_LINES or lines.is_blank(end):
+    ruler = _find_ruler(lines, index)
+    if ruler is None:
+        return None
+    return skip_rows(lines, ruler + 1, str.strip, lambda row: _find_ruler(lines, row) is not None)
+
+
+def _find_ruler(lines: Lines, index: int) -> int | None:
+    """Return the index of the ruler a few lines below the names of columns that start at a line."""
+    for ruler in range(index + 1, min(len(lines), index + _MOST_HEAD_LINES)):
+        if lines.is_blank(ruler):
             return None
-    return skip_rows(lines, end + 1, str.strip, lambda row: _find_ruled_end(lines, row) is not None)
+        if _RULER.match(lines.texts[ruler]):
+            return ruler
+    return None
 
 
 TABLES = (
