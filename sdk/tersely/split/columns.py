@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
-from tersely.split.lines import Format, Lines, find_indent, find_lines
+from tersely.split.lines import Format, Lines, find_indent, find_lines, skip_while
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
@@ -119,12 +119,12 @@ def skip_rows(
     They go on below a blank line if the next row has its cells where the last row has them, and it does not
     begin another table.
     """
-    end = lines.skip_while(index, is_row)
+    end = skip_while(lines, index, is_row)
     while index < end < len(lines) - 1 and lines.is_blank(end):
         above, row = lines.texts[end - 1], lines.texts[end + 1]
         if not (is_row(row) and _are_alike(above, row)) or begins(end + 1):
             break
-        end = lines.skip_while(end + 1, is_row)
+        end = skip_while(lines, end + 1, is_row)
     return end
 
 
@@ -142,7 +142,7 @@ def _find_rows_end(lines: Lines, first: int, index: int, is_row: Callable[[str],
 
     if are_names(lines.texts[first], lines.texts[first + 1 : first + 3]):
         return skip_rows(lines, index, is_row, begins)
-    return lines.skip_while(index, is_row)
+    return skip_while(lines, index, is_row)
 
 
 RECORDS = Format("row", _RECORD, Lines.find_blank)

@@ -158,12 +158,6 @@ class Lines:
             index += 1
         return index
 
-    def skip_while(self, index: int, holds: Callable[[str], object]) -> int:
-        """Return the index of the first line from `index` on that is blank or for which `holds` is false."""
-        while index < len(self.texts) and not self.is_blank(index) and holds(self.texts[index]):
-            index += 1
-        return index
-
     def skip_comments(self, index: int, signs: str) -> int:
         """Return the index of the first line from `index` on that does not begin with one of some signs."""
         while index < len(self.texts) and self.texts[index].lstrip().startswith(tuple(signs)):
@@ -182,6 +176,13 @@ class Lines:
         if index not in self._likenesses:
             self._likenesses[index] = rate_line(self.texts[index])
         return self._likenesses[index]
+
+
+def skip_while(lines: Lines, index: int, holds: Callable[[str], object]) -> int:
+    """Return the index of the first line from `index` on that is blank or for which `holds` is false."""
+    while index < len(lines) and not lines.is_blank(index) and holds(lines.texts[index]):
+        index += 1
+    return index
 
 
 def end_above(lines: Lines, index: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tersely.split.columns import skip_rows
 from tersely.split.csv_rows import FENCED, open_fenced
-from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.lines import Format, Lines, find_lines, skip_while
 from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 
@@ -44,7 +44,7 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
     first = texts[index]
     second = texts[index + 1] if "|" in first and index + 1 < len(lines) else ""
     if "-" in second and _DELIMITER_ROW.match(second[:_LONGEST_LINE]):
-        end = lines.skip_while(index + 2, lambda line: "|" in line)
+        end = skip_while(lines, index + 2, lambda line: "|" in line)
         return end + (end < len(lines) and _COUNT.match(texts[end]) is not None)
     for start, row in ((_GRID_LINE, _GRID_ROW), (_PIPED_ROW, _PIPED_ROW)):
         if start.match(first):
