@@ -17,7 +17,7 @@ from tersely import Compressor, Document
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.score.calibration import read_calibration
-from tersely.score.fusion import ATTENTION, LAYERS, Fusion
+from tersely.score.fusion import ATTENTION_FILE, LAYERS_FILE, Fusion
 from tersely.score.layout import (
     INPUT_NAMES,
     LAYOUT_VERSION,
@@ -74,7 +74,7 @@ def test_the_configuration_fits_this_version() -> None:
 
 
 def test_the_fusion_layer_was_fitted_for_these_features() -> None:
-    fusion = Fusion.load(MODEL / LAYERS, MODEL / ATTENTION)
+    fusion = Fusion.load(MODEL / LAYERS_FILE, MODEL / ATTENTION_FILE)
     assert np.isfinite([*fusion.first_layer.weights, *fusion.gate.weights]).all()
     assert np.abs(fusion.first_layer.weights).max() > 0
     assert fusion.attention is not None

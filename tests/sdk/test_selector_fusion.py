@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
-from tersely.score.fusion import ATTENTION, LAYERS, MIN_GATE, Fusion, LinearLayer
+from tersely.score.fusion import ATTENTION_FILE, LAYERS_FILE, MIN_GATE, Fusion, LinearLayer
 from tersely.score.hops import SECOND_FEATURES
 from tests.sdk.attention_cases import random_attention
 
@@ -53,12 +53,12 @@ def test_a_fusion_survives_its_file(tmp_path: Path, layer: str) -> None:
 
 
 def load(folder: Path) -> Fusion:
-    return Fusion.load(folder / LAYERS, folder / ATTENTION)
+    return Fusion.load(folder / LAYERS_FILE, folder / ATTENTION_FILE)
 
 
 @pytest.mark.parametrize("layer", ["first", "gate", "attention", "relations"])
 def test_a_fusion_for_other_features_is_refused(tmp_path: Path, layer: str) -> None:
-    path = tmp_path / LAYERS
+    path = tmp_path / LAYERS_FILE
     random_fusion().save(tmp_path)
     values = json.loads(path.read_text())
     names = values["features"][layer]
@@ -69,11 +69,11 @@ def test_a_fusion_for_other_features_is_refused(tmp_path: Path, layer: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("share", "gate_value"), [(0.9, 0.9), (MIN_GATE + 1e-6, MIN_GATE), (MIN_GATE - 1e-6, 0)]
+    ("share", "opening"), [(0.9, 0.9), (MIN_GATE + 1e-6, MIN_GATE), (MIN_GATE - 1e-6, 0)]
 )
-def test_a_gate_that_is_hardly_open_is_closed(share: float, gate_value: float) -> None:
+def test_a_gate_that_is_hardly_open_is_closed(share: float, opening: float) -> None:
     fusion = random_fusion()
     width = len(QUERY_FEATURES)
     constant_gate = replace(fusion.gate, weights=np.zeros(width), bias=math.log(share / (1 - share)))
     fusion = replace(fusion, gate=constant_gate)
-    assert fusion.gate_value(np.ones(width)) == pytest.approx(gate_value, abs=1e-5)
+    assert fusion.compute_opening(np.ones(width)) == pytest.approx(opening, abs=1e-5)

@@ -133,7 +133,7 @@ def test_unfitted_fusion_follows_the_encoder() -> None:
     fusion = Fusion.from_keep_logit()
     rows = np.random.default_rng(0).normal(size=(4, len(FIRST_FEATURES)))
     assert fusion.first_layer(rows).tolist() == pytest.approx(rows[:, FIRST_FEATURES.index("keep")].tolist())
-    assert fusion.gate_value(np.full(len(QUERY_FEATURES), 6.0)) == 0
+    assert fusion.compute_opening(np.full(len(QUERY_FEATURES), 6.0)) == 0
 
 
 def test_cross_fit_scores_no_question_that_it_fits() -> None:

@@ -64,10 +64,11 @@ def read_cases(selector: Selector, groups: Sequence[Group], seed: int) -> list[C
             continue
         inputs = make_inputs(group)
         for answered, documents in zip((True, False), pair, strict=True):
-            done = selector.first_pass(group.question, [inputs[i] for i in documents])
-            first = selector.first_stage(done).logits
-            answer = answer_features(done.matches, done.logits, done.near, first)
-            cases.append(Case(group, answered, answer, shift_features(done.matches, done.logits, first)))
+            first_pass = selector.first_pass(group.question, [inputs[i] for i in documents])
+            matches, logits = first_pass.matches, first_pass.logits
+            first_logits = selector.first_stage(first_pass).logits
+            answer = answer_features(matches, logits, first_pass.near, first_logits)
+            cases.append(Case(group, answered, answer, shift_features(matches, logits, first_logits)))
     return cases
 
 
@@ -96,12 +97,12 @@ def fit_answerable(cases: Sequence[Case]) -> Answerability:
 
 def cross_fit(cases: Sequence[Case]) -> Floats:
     """Return the probability of each case by a layer that was fitted without its question."""
-    fold = _fold(cases)
+    folds = _assign_folds(cases)
     rows = np.stack([case.answer for case in cases])
     out = np.zeros(len(cases))
-    for k in np.unique(fold):
-        layer = fit_layer([case for case, at in zip(cases, fold, strict=True) if at != k])
-        out[fold == k] = sigmoid(layer(rows[fold == k]))
+    for k in np.unique(folds):
+        layer = fit_layer([case for case, fold in zip(cases, folds, strict=True) if fold != k])
+        out[folds == k] = sigmoid(layer(rows[folds == k]))
     return out
 
 
@@ -128,32 +129,32 @@ def fit_reference(cases: Sequence[Case]) -> Reference:
     """Fit the centre of each set and the covariance inside the sets. The bound is cross-fitted."""
     rows = np.stack([case.shift for case in cases])
     source = np.array([case.group.source for case in cases])
-    fold = _fold(cases)
+    folds = _assign_folds(cases)
     distances = np.zeros(len(rows))
-    for k in np.unique(fold):
-        own = fold == k
-        reference = _fit_centres(rows[~own], source[~own])
-        distances[own] = [reference.distance(row) for row in rows[own]]
+    for k in np.unique(folds):
+        in_fold = folds == k
+        reference = _fit_centres(rows[~in_fold], source[~in_fold])
+        distances[in_fold] = [reference.distance(row) for row in rows[in_fold]]
     return replace(_fit_centres(rows, source), bound=float(np.quantile(distances, INSIDE)))
 
 
 def _fit_centres(rows: Floats, source: NDArray[np.str_]) -> Reference:
-    names, own = np.unique(source, return_inverse=True)
-    centres = np.stack([rows[own == k].mean(0) for k in range(len(names))])
-    inner = rows - centres[own]
+    names, source_numbers = np.unique(source, return_inverse=True)
+    centres = np.stack([rows[source_numbers == k].mean(0) for k in range(len(names))])
+    inner = rows - centres[source_numbers]
     deviation = np.maximum(inner.std(0), 1e-3)
     correlation = (1 - SHRINKAGE) * np.cov((inner / deviation).T) + SHRINKAGE * np.eye(rows.shape[1])
     return Reference(centres, np.linalg.cholesky(np.linalg.inv(correlation)) / deviation[:, None], 1.0)
 
 
-def _fold(cases: Sequence[Case]) -> NDArray[np.int64]:
+def _assign_folds(cases: Sequence[Case]) -> NDArray[np.int64]:
     """Return the fold of each case. Requests of one question share a fold."""
     return np.array([zlib.crc32(case.group.id.encode()) % FOLDS for case in cases])
 
 
 def _calibrate(cases: Sequence[Case], probabilities: Floats, chosen: NDArray[np.bool_]) -> Calibration:
-    own = [case.group.source for case, is_chosen in zip(cases, chosen, strict=True) if is_chosen]
-    return Calibration(tuple(probabilities[chosen].tolist()), Counter(own))
+    sources = [case.group.source for case, is_chosen in zip(cases, chosen, strict=True) if is_chosen]
+    return Calibration(tuple(probabilities[chosen].tolist()), Counter(sources))
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from tersely.score.features import (
     first_features,
     query_features,
 )
-from tersely.score.fusion import Fusion, LinearLayer, compute_gate_value
+from tersely.score.fusion import Fusion, LinearLayer, compute_opening
 from tersely.score.hops import Hop, SecondStage
 from tersely.score.matching import Floats
 from tersely.score.selector import Selector
@@ -101,7 +101,7 @@ def fit_fusion(
 
     queries = [query_features(r.matches, r.logits, f) for r, f in zip(readings, first, strict=True)]
     layers = cross_fit(cases, lambda part: fit_gate(_take(queries, part), _take(cases, part)), "gate")
-    gates = [compute_gate_value(layer, q) for layer, q in zip(layers, queries, strict=True)]
+    gates = [compute_opening(layer, q) for layer, q in zip(layers, queries, strict=True)]
     rows = zip(readings, features, first, strict=True)
     stages = [SecondStage.make(r.matches, r.logits, f, a) for r, f, a in rows]
     weights = (_weigh_questions(cases) * len(cases)).tolist()

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from tersely.runtime.artifacts import Artifact, load_artifact
-from tersely.score.fusion import ATTENTION, LEARNED_THRESHOLD, Fusion
+from tersely.score.fusion import ATTENTION_FILE, LEARNED_THRESHOLD, Fusion
 from tersely.score.layout import LayoutConfig
 from training.export.artifact import fit_decision, seal
 from training.selector_model.config import SelectorConfig
@@ -32,7 +32,7 @@ def refit(config: SelectorConfig, artifact: Artifact, run: Path, target: Path) -
         raise ValueError(f"{artifact.name} decides by its keep logit alone: there is nothing to fit")
     layout = LayoutConfig.from_dict(artifact.config["layout"])
     shutil.copytree(artifact.path, target)
-    (target / ATTENTION).unlink(missing_ok=True)
+    (target / ATTENTION_FILE).unlink(missing_ok=True)
     Fusion.from_keep_logit().save(target)
     seal(target, config, layout, LEARNED_THRESHOLD, "fitted")
     facts = {name: artifact.manifest[name] for name in FACTS if name in artifact.manifest}

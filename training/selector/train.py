@@ -116,7 +116,7 @@ class Trainer:
         """True if the clock has reached its limit."""
 
     def resume(self) -> None:
-        position = resume(self.run, self._parts())
+        position = resume(self.run, self._list_states())
         if position:
             self.epoch, self.place = position["epoch"], position["place"]
             self.step, self.questions = position["step"], position["questions"]
@@ -217,13 +217,13 @@ class Trainer:
         agreed = torch.tensor([progress], dtype=torch.float64, device=self.accelerator.device)
         return float(broadcast(agreed))
 
-    def _parts(self) -> dict[str, Any]:
+    def _list_states(self) -> dict[str, Any]:
         return {"model": self.model, "optimizer": self.optimizer}
 
     def _save_checkpoint(self) -> None:
         if self.accelerator.is_main_process:
             names = ("epoch", "place", "step", "questions")
-            save_checkpoint(self.run, self._parts(), {name: getattr(self, name) for name in names})
+            save_checkpoint(self.run, self._list_states(), {name: getattr(self, name) for name in names})
 
 
 def _split_by_process(

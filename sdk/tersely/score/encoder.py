@@ -51,11 +51,11 @@ class Encoder:
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
     def encode(
-        self, windows: Sequence[Window], estimates: Sequence[float] | None = None
+        self, windows: Sequence[Window], priorities: Sequence[float] | None = None
     ) -> list[WindowLogits]:
         """Return the logits of each window, in order.
 
-        Windows with the highest `estimates` are read first, if they are given. When the time limit of the
+        Windows with the highest `priorities` are read first, if they are given. When the time limit of the
         request is up, windows that have not been read are missing. Raises WorkCancelledError once the
         request is cancelled.
         """
@@ -82,8 +82,8 @@ class Encoder:
         lengths = [len(windows[i].input_ids) for i in order]
         # The longest go first, so that no core ends with a long one while the others wait.
         jobs = [[order[k] for k in rows] for rows in batches(lengths, BATCH_TOKENS)][::-1]
-        if estimates is not None:
-            jobs.sort(key=lambda rows: -max(estimates[i] for i in rows))
+        if priorities is not None:
+            jobs.sort(key=lambda rows: -max(priorities[i] for i in rows))
         by_window = {
             i: logits
             for rows, out in zip(jobs, self.workers.map(run, jobs), strict=True)

@@ -21,7 +21,7 @@ from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
 from tersely.score.hops import SECOND_FEATURES, Hop, SecondStage
 from tersely.score.matching import Floats
 
-LAYERS, ATTENTION = "fusion.json", "attention.npz"
+LAYERS_FILE, ATTENTION_FILE = "fusion.json", "attention.npz"
 """Files of a fusion in an artifact."""
 
 Decision = Literal["fitted", "learned"]
@@ -58,7 +58,7 @@ class LinearLayer:
         return {k: np.asarray(getattr(self, k)).round(6).tolist() for k in self.__slots__}
 
 
-def compute_gate_value(gate: LinearLayer, query_features: Floats) -> float:
+def compute_opening(gate: LinearLayer, query_features: Floats) -> float:
     """Return how far the gate is open, in [0, 1]; 0 below MIN_GATE.
 
     `query_features` has shape (len(QUERY_FEATURES),).
@@ -76,21 +76,20 @@ class Fusion:
     attention: SentenceAttention | None
     """The second stage; None if the gate never opens."""
 
-    def gate_value(self, query_features: Floats) -> float:
-        """Return how far the gate is open, in [0, 1]; 0 if the second stage is not worth its time.
+    def compute_opening(self, query_features: Floats) -> float:
+        """Return how far the gate is open, in [0, 1]; 0 if there is no second stage, or it is not worth its
+        time.
 
         `query_features` has shape (len(QUERY_FEATURES),).
         """
-        return 0.0 if self.attention is None else compute_gate_value(self.gate, query_features)
+        return 0.0 if self.attention is None else compute_opening(self.gate, query_features)
 
     def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
         """Return the amounts that the second stage adds to the logits if the gate is fully open, shape
         (sentences,)."""
-        return (
-            np.zeros(len(second.first_logits))
-            if self.attention is None
-            else second.attend(self.attention, hops)
-        )
+        if self.attention is None:
+            return np.zeros(len(second.first_logits))
+        return second.attend(self.attention, hops)
 
     @classmethod
     def from_keep_logit(cls) -> Fusion:
@@ -122,11 +121,11 @@ class Fusion:
         )
 
     def save(self, folder: Path) -> None:
-        """Write the files `LAYERS` and, if there is a second stage, `ATTENTION` into a folder."""
+        """Write the file with the layers and, if there is a second stage, that of its attention."""
         values = {"features": _FEATURES, "first": self.first_layer.to_dict(), "gate": self.gate.to_dict()}
-        (folder / LAYERS).write_text(json.dumps(values), encoding="utf-8")
+        (folder / LAYERS_FILE).write_text(json.dumps(values), encoding="utf-8")
         if self.attention is not None:
-            self.attention.save(folder / ATTENTION)
+            self.attention.save(folder / ATTENTION_FILE)
 
 
 _FEATURES = {

@@ -1,4 +1,4 @@
-"""What the encoder and the stages of fusion give for one request."""
+"""The results of the encoder's passes and of the fusion's stages for one request."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class FirstStage:
     features: Floats
     logits: Floats
     """(sentences,)"""
-    gate: float
-    """Opening of the gate, in [0, 1]: the more the question seems to need another hop, the higher."""
+    opening: float
+    """How far the gate is open, in [0, 1]: the more the question seems to need another hop, the further."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from tersely.score.features import (
     first_features,
     query_features,
 )
-from tersely.score.fusion import ATTENTION, LAYERS, LEARNED_THRESHOLD, Fusion, sigmoid
+from tersely.score.fusion import ATTENTION_FILE, LAYERS_FILE, LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.score.grams import gram_logits, weigh_characters
 from tersely.score.hops import Hop, SecondStage, search_paths
 from tersely.score.layout import Layout, Window, tokenize_request
@@ -169,7 +169,7 @@ class Selector:
             read = np.ones(len(logits), dtype=np.bool_)
             held_back = find_held_back_by_words(query, texts, logits, documents)
             unknown = None if self.answerability is None else Judgement(None, None)
-            return _split(offsets, read, logits, NEIGHBOUR_SHARE, held_back), unknown
+            return _split_by_document(offsets, read, logits, NEIGHBOUR_SHARE, held_back), unknown
         return self._score_by_model(query, documents, logits, weight)
 
     def _score_by_model(
@@ -178,13 +178,18 @@ class Selector:
         """Return the model's scores and judgement; `weight` is the share of `grams` in the logits."""
         # If the vocabulary does not know the words, their vectors must not rule out any window.
         reading = self.read(query, documents, ignore_vectors=grams is not None)
-        first, logits = reading.first_pass, reading.logits
+        first_pass, logits = reading.first_pass, reading.logits
+        matches = first_pass.matches
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
-        held_back = find_held_back(first.matches, logits, documents)
-        scores = _split(first.offsets, first.read, logits, reading.neighbour_share, held_back)
+        held_back = find_held_back(matches, logits, documents)
+        scores = _split_by_document(
+            first_pass.offsets, first_pass.read, logits, reading.neighbour_share, held_back
+        )
         if self.answerability is None:
             return scores, None
-        return scores, self.answerability.judge(first.matches, first.logits, first.near, reading.first_logits)
+        return scores, self.answerability.judge(
+            matches, first_pass.logits, first_pass.near, reading.first_logits
+        )
 
     def read(self, query: str, documents: Sequence[ScoredInput], *, ignore_vectors: bool = False) -> Reading:
         """Read the documents in as many passes as the question needs.
@@ -192,19 +197,20 @@ class Selector:
         With `ignore_vectors`, vectors rule out no windows, neither now nor later.
         """
         limit = current_time_limit()
-        done = self.first_pass(query, documents, ignore_vectors=ignore_vectors)
-        stage = self.first_stage(done)
-        if stage.gate and done.unread and not limit.is_up():
-            done = self.extend_first_pass(done, stage.logits, ignore_vectors=ignore_vectors)
-            stage = self.first_stage(done)
-        if not stage.gate or limit.is_up():
-            return Reading(done, stage.logits, stage.logits, NEIGHBOUR_SHARE)
-        second = SecondStage.make(done.matches, done.logits, stage.features, stage.logits)
-        hops = self.second_pass(done, second)
+        first_pass = self.first_pass(query, documents, ignore_vectors=ignore_vectors)
+        stage = self.first_stage(first_pass)
+        if stage.opening and first_pass.unread and not limit.is_up():
+            first_pass = self.extend_first_pass(first_pass, stage.logits, ignore_vectors=ignore_vectors)
+            stage = self.first_stage(first_pass)
+        without_hop = Reading(first_pass, stage.logits, stage.logits, NEIGHBOUR_SHARE)
+        if not stage.opening or limit.is_up():
+            return without_hop
+        second_stage = SecondStage.make(first_pass.matches, first_pass.logits, stage.features, stage.logits)
+        hops = self.second_pass(first_pass, second_stage)
         if limit.was_reached:  # the second pass is incomplete
-            return Reading(done, stage.logits, stage.logits, NEIGHBOUR_SHARE)
-        logits = stage.logits + stage.gate * self.fusion.attend(second, hops)
-        return Reading(done, stage.logits, logits, NEIGHBOUR_SHARE * (1.0 - stage.gate))
+            return without_hop
+        logits = stage.logits + stage.opening * self.fusion.attend(second_stage, hops)
+        return Reading(first_pass, stage.logits, logits, NEIGHBOUR_SHARE * (1.0 - stage.opening))
 
     def first_pass(
         self, query: str, documents: Sequence[ScoredInput], *, ignore_vectors: bool = False
@@ -226,58 +232,59 @@ class Selector:
         )
         limit = current_time_limit()
         windows, unread = self.layout.windows(ids.query, encoded), list[Window]()
-        estimates = matches.presence.share(matches.weights)
+        word_shares = matches.presence.share(matches.weights)
         sieve, has_all_vectors = None, True
         if self.embedder is not None:
             vectors = read_vectors(documents, self.embedder.dimension)
-            windows, unread = limit_windows(windows, estimates, offsets, self.max_tokens, vectors)
+            windows, unread = limit_windows(windows, word_shares, offsets, self.max_tokens, vectors)
             vectors, has_all_vectors = complete_vectors(vectors, self.embedder, encoded, windows, offsets)
             (query_vector,) = self.embedder([ids.query])
             sieve = Sieve.make(vectors, query_vector, windows, offsets, matches)
             if not ignore_vectors:
-                windows, more = sieve.divide(windows, offsets)
-                unread = [*unread, *more]
-        windows, more = divide_windows(windows, estimates, offsets, self.max_tokens)
-        order = None if limit.seconds is None else best_values(windows, estimates, offsets)
-        window_logits = self.encoder.encode(windows, order)
+                windows, ruled_out = sieve.divide(windows, offsets)
+                unread = [*unread, *ruled_out]
+        windows, beyond_limit = divide_windows(windows, word_shares, offsets, self.max_tokens)
+        priorities = None if limit.seconds is None else best_values(windows, word_shares, offsets)
+        window_logits = self.encoder.encode(windows, priorities)
         if not window_logits:
             limit.check()
         limit.was_reached |= not has_all_vectors
-        return merge_pass(matches, encoded, offsets, window_logits, [*unread, *more], sieve)
+        return merge_pass(matches, encoded, offsets, window_logits, [*unread, *beyond_limit], sieve)
 
     def extend_first_pass(
-        self, done: FirstPass, first_logits: Floats, *, ignore_vectors: bool = False
+        self, first_pass: FirstPass, first_logits: Floats, *, ignore_vectors: bool = False
     ) -> FirstPass:
         """Read up to MORE_TOKENS of the windows that are unread: those that share the rarest words with the
         best sentences so far. The sieve first rules out some of them, unless `ignore_vectors` is true."""
-        possible, ruled_out = done.unread, list[Window]()
-        if done.sieve is not None and not ignore_vectors:
-            possible, ruled_out = done.sieve.divide_again(possible, done.offsets, done.matches, first_logits)
-        weights = bridge_weights(done.matches, first_logits)
-        chosen, unread = divide_windows(possible, weights, done.offsets, MORE_TOKENS)
-        window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
-        left = [*ruled_out, *unread]
-        return merge_pass(done.matches, done.encoded, done.offsets, window_logits, left, done.sieve)
+        matches, offsets, sieve = first_pass.matches, first_pass.offsets, first_pass.sieve
+        possible, ruled_out = first_pass.unread, list[Window]()
+        if sieve is not None and not ignore_vectors:
+            possible, ruled_out = sieve.divide_again(possible, offsets, matches, first_logits)
+        weights = bridge_weights(matches, first_logits)
+        chosen, beyond_limit = divide_windows(possible, weights, offsets, MORE_TOKENS)
+        window_logits = [*first_pass.window_logits, *self.encoder.encode(chosen)]
+        unread = [*ruled_out, *beyond_limit]
+        return merge_pass(matches, first_pass.encoded, offsets, window_logits, unread, sieve)
 
-    def second_pass(self, done: FirstPass, second: SecondStage) -> list[Hop]:
+    def second_pass(self, first_pass: FirstPass, second_stage: SecondStage) -> list[Hop]:
         """Reread the windows that seem to have the best paths."""
-        estimates = second.first_logits + self.fusion.attend(second, ())
         return search_paths(
             self.layout,
             self.encoder,
-            done.matches,
-            done.encoded,
-            done.offsets,
-            second.first_logits,
-            estimates,
+            first_pass.matches,
+            first_pass.encoded,
+            first_pass.offsets,
+            second_stage.first_logits,
+            second_stage.first_logits + self.fusion.attend(second_stage, ()),
         )
 
-    def first_stage(self, done: FirstPass) -> FirstStage:
+    def first_stage(self, first_pass: FirstPass) -> FirstStage:
         """Apply the first stage of the fusion, and its gate."""
-        features = first_features(done.matches, done.logits, done.near)
-        logits = self.fusion.first_layer(features)
-        query = query_features(done.matches, done.logits, logits)
-        return FirstStage(features, logits, self.fusion.gate_value(query))
+        matches, logits = first_pass.matches, first_pass.logits
+        features = first_features(matches, logits, first_pass.near)
+        first_logits = self.fusion.first_layer(features)
+        opening = self.fusion.compute_opening(query_features(matches, logits, first_logits))
+        return FirstStage(features, first_logits, opening)
 
 
 def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
@@ -286,8 +293,8 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
     if decision == "learned":
         return Fusion.from_keep_logit(), LEARNED_THRESHOLD
     if decision == "fitted":
-        attention = artifact.file(ATTENTION) if artifact.lists(ATTENTION) else None
-        fusion = Fusion.load(artifact.file(LAYERS), attention)
+        attention = artifact.file(ATTENTION_FILE) if artifact.lists(ATTENTION_FILE) else None
+        fusion = Fusion.load(artifact.file(LAYERS_FILE), attention)
         return fusion, float(artifact.config["threshold"])
     raise ArtifactError(
         f"{artifact.path} needs the decision rule {decision!r}, which this version of tersely does not know. "
@@ -295,14 +302,14 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
     )
 
 
-def _split(
+def _split_by_document(
     offsets: NDArray[np.int64],
     was_read: NDArray[np.bool_],
     logits: Floats,
     neighbour_share: float,
     held_back: NDArray[np.bool_],
 ) -> list[DocumentScores]:
-    """Return flat logits as scores by document.
+    """Return the scores of each document, from the logits of all sentences.
 
     For packing, a score s becomes s + neighbour_share * n * (1 - s), where n is the better neighbour's score.
     Held-back scores are lowered, but not the relevance.
