@@ -66,7 +66,7 @@ def condense(text: str) -> str:
     condensed = _condense_json(text)
     if condensed is None:
         lines = [_escape(line) for line in text.split("\n")]
-        condensed = _LINES + "\n".join(_share_beginnings(_fold(lines)))
+        condensed = _LINES + "\n".join(_share_beginnings(_replace_repeats(lines)))
     count = ApproximateCounter().count
     if len(condensed) < len(text) and count(condensed) < count(text):
         return condensed
@@ -88,7 +88,7 @@ def expand(text: str) -> str:
             reader.take("")
             return expanded
         if kind == _LINES:
-            return "\n".join(_repeat(_add_beginnings(body.split("\n"))))
+            return "\n".join(_restore_repeats(_restore_beginnings(body.split("\n"))))
     except (LookupError, ValueError, OverflowError, MemoryError, RecursionError) as error:
         raise InvalidInputError("The condensed text was changed, so it cannot be expanded.") from error
     return body if kind == _UNCHANGED else text
@@ -257,7 +257,7 @@ def _unescape(line: str) -> str:
     return line[1:] if line.startswith("\\") and _LIKE_NOTE.fullmatch(line) else line
 
 
-def _fold(lines: Sequence[str]) -> list[str]:
+def _replace_repeats(lines: Sequence[str]) -> list[str]:
     """Replace the repetitions of a line, or of a few lines, with a note."""
     folded: list[str] = []
     at = 0
@@ -278,7 +278,7 @@ def _fold(lines: Sequence[str]) -> list[str]:
     return folded
 
 
-def _repeat(lines: Sequence[str]) -> list[str]:
+def _restore_repeats(lines: Sequence[str]) -> list[str]:
     """Return the lines, with repeated ones instead of notes."""
     repeated: list[str] = []
     for line in lines:
@@ -331,7 +331,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
     return found
 
 
-def _add_beginnings(lines: Sequence[str]) -> list[str]:
+def _restore_beginnings(lines: Sequence[str]) -> list[str]:
     """Return the lines with their whole beginnings."""
     whole: list[str] = []
     at = 0
@@ -341,7 +341,7 @@ def _add_beginnings(lines: Sequence[str]) -> list[str]:
         if note:
             if not at + 1 < end <= len(lines):
                 raise ValueError(lines[at])
-            rest = _add_beginnings(lines[at + 1 : end])
+            rest = _restore_beginnings(lines[at + 1 : end])
             whole += [line if _AGAIN.fullmatch(line) else note[2] + _unescape(line) for line in rest]
         else:
             whole.append(lines[at])

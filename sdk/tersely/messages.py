@@ -144,10 +144,10 @@ def replace_text(message: Message, text: str) -> Json:
         parts = cast("list[Json]", content)
         positions = [position for position, part in enumerate(parts) if part["type"] == "text"]
         first = positions[0] if positions else 0
-        own: Json = {**parts[first], "text": text} if positions else {"type": "text", "text": text}
+        text_part: Json = {**parts[first], "text": text} if positions else {"type": "text", "text": text}
         before = [part for part in parts[:first] if part["type"] != "text"]
         after = [part for part in parts[first:] if part["type"] != "text"]
-        changed["content"] = [*before, own, *after]
+        changed["content"] = [*before, text_part, *after]
     else:
         changed["content"] = text
     return changed

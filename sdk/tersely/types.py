@@ -110,9 +110,9 @@ class Citations:
     def of(self, doc: int) -> Citations:
         """Return the entries of one document, with offsets in its compressed text
         (`CompressedDocument.text`)."""
-        own = [entry for entry in self.entries if entry.doc == doc]
+        entries = [entry for entry in self.entries if entry.doc == doc]
         first = dict(self.starts).get(doc, 0)
-        moved = (replace(e, text_start=e.text_start - first, text_end=e.text_end - first) for e in own)
+        moved = (replace(e, text_start=e.text_start - first, text_end=e.text_end - first) for e in entries)
         return Citations(tuple(moved), ((doc, 0),))
 
 

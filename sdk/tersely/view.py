@@ -165,17 +165,17 @@ def _make_input(receipt: Receipt, documents: Sequence[Source], most_units: int |
     rest = len(spans) - sum(map(len, groups.values()))
     folds = len(spans) > _OPEN_UNITS and bool(kept)
     blocks: list[str] = []
-    for doc, own in groups.items():
+    for doc, doc_spans in groups.items():
         name, text = documents[doc]
-        count = sum((doc, span["start"]) in kept for span in own)
+        count = sum((doc, span["start"]) in kept for span in doc_spans)
         rows = "".join(
             _make_row(text, before["end"] if before else 0, span, (doc, span["start"]) in kept)
-            for before, span in zip([None, *own], own, strict=False)
+            for before, span in zip([None, *doc_spans], doc_spans, strict=False)
         )
         is_open = " open" if count or not folds else ""
         blocks.append(
             f'<details class="document"{is_open}><summary><b>{escape(label(name, doc))}</b>'
-            f'<span class="count">{count} of {len(own)} kept</span></summary><ol>{rows}</ol></details>'
+            f'<span class="count">{count} of {len(doc_spans)} kept</span></summary><ol>{rows}</ol></details>'
         )
     more = f'<p class="note">{rest:,} more are not shown.</p>' if rest else ""
     heat = "".join(f'<i class="h{step}"></i>' for step in range(_HEAT_STEPS))

@@ -1,6 +1,7 @@
 """The forms of keys, tokens and passwords of many providers, and the places where they occur.
 
-Every pattern takes linear time: what repeats without a bound begins where the repeated part cannot.
+Every pattern takes linear time: an unbounded repetition begins only where the character in front of it cannot
+be part of it.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Rule:
     kind: str
     pattern: re.Pattern[str]
     marks: tuple[str, ...]
-    """Signs of the kind. A text without any of them is not searched."""
+    """Substrings of which a secret of this kind has at least one. A text without any is not searched."""
     check: Check
 
     def apply(self, text: str) -> str:
@@ -134,21 +135,10 @@ _API_KEYS = """
     access-sandbox- v1.0- duffel_test_ duffel_live_ sk_live_ sk_test_ rk_live_ rk_test_ lsv2_pt_
     lsv2_sk_ xkeysib- AGE-SECRET-KEY-1
 """
-_PROMISES = (
-    "pat",
-    "key",
-    "token",
-    "tok",
-    "tkn",
-    "secret",
-    "sk",
-    "rk",
-    "api",
-    "live",
-    "prod",
-    "oauth",
-    "auth",
-)
+_WORDS = """
+    pat key token tok tkn secret sk rk api live prod oauth auth
+"""
+_SECRET_WORDS = _WORDS.split()
 
 _KEY_FILE = _rule(
     "private key",
@@ -191,12 +181,12 @@ _FORMS = (
         "hook",
         check=has_digit,
     ),
-    # Providers that are not named above: a word that promises a secret, or a long random body.
+    # Providers that are not named above: a word such as "token" in front, or a long random body.
     _rule(
         "token",
-        rf"(?<![A-Za-z0-9])(?<!\w[.-])(?:[A-Za-z0-9]{{1,12}}[-_]){{0,3}}?(?:{'|'.join(_PROMISES)})"
+        rf"(?<![A-Za-z0-9])(?<!\w[.-])(?:[A-Za-z0-9]{{1,12}}[-_]){{0,3}}?(?:{'|'.join(_SECRET_WORDS)})"
         r"(?:[-_][A-Za-z0-9]{1,10})?[-_](?P<body>[A-Za-z0-9]{20,200})(?![A-Za-z0-9+/])[\w-]*",
-        *_PROMISES,
+        *_SECRET_WORDS,
         check=is_random,
     ),
     _rule(

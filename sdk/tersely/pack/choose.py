@@ -43,7 +43,7 @@ _HYPHEN = re.compile(r"(?<=[^\W\d])[‐‑–](?=[^\W\d])")
 _DASH = re.compile(r"(?<=[^\W\d])\s*—\s*(?=[^\W\d])|(?<=[^\W\d])\s+–\s+(?=[^\W\d])")
 _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _TRAILING = ".,;:" + _QUOTES
-_FEWEST, _SHORTEST = 4, 16
+_MIN_WORDS, _MIN_CHARACTERS = 4, 16
 """A sentence or a record with fewer words than the first and fewer characters than the second may repeat:
 that costs little, and a short sentence may mean something else each time. The number of characters is for
 scripts without spaces."""
@@ -185,7 +185,7 @@ def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
         return comparable_words(text)
     if unit.series is None or unit.kind not in _RECORD_KINDS:
         return None
-    if len(text.split()) < _FEWEST and len(text) < _SHORTEST:
+    if len(text.split()) < _MIN_WORDS and len(text) < _MIN_CHARACTERS:
         return None
     return (f"{id(unit.series)} {unit.needs}", text.rstrip(","))
 
@@ -298,7 +298,7 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
     if words and words[0] in _ARTICLES:
         del words[0]
     kept = tuple(filter(None, words))
-    return kept if len(kept) >= _FEWEST or sum(map(len, kept)) >= _SHORTEST else None
+    return kept if len(kept) >= _MIN_WORDS or sum(map(len, kept)) >= _MIN_CHARACTERS else None
 
 
 def _strip_signs(word: str) -> str:

@@ -136,13 +136,13 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
         return ""
     left, right = units[before], units[after]
     are_prose = all(_is_prose(units[at]) for at in range(before, after + 1))
-    is_cut = _is_one(left, units[before + 1]) or _is_one(units[after - 1], right)
+    is_cut = _are_one_unit(left, units[before + 1]) or _are_one_unit(units[after - 1], right)
     if are_prose and not is_cut and not everywhere:
         return ""
     gap = text[left.end : right.start]
     if are_prose and not any(c in "\r\n" for c in gap):
-        return _choose((f" {_LONG} ", f" {_SHORT} ", _SHORT), len(gap))
-    return _choose((f"\n{_LONG}\n", f"\n{_SHORT}\n", _SHORT), len(gap))
+        return _choose_mark((f" {_LONG} ", f" {_SHORT} ", _SHORT), len(gap))
+    return _choose_mark((f"\n{_LONG}\n", f"\n{_SHORT}\n", _SHORT), len(gap))
 
 
 def _are_markup(units: Sequence[Unit]) -> bool:
@@ -161,7 +161,7 @@ def mark_before(units: Sequence[Unit], document: range, first: int, *, everywher
     `everywhere`: whether a mark is also added if anything else is missing before the unit.
     """
     whole = first
-    while whole > document.start and _is_one(units[whole - 1], units[whole]):
+    while whole > document.start and _are_one_unit(units[whole - 1], units[whole]):
         whole -= 1
     if whole < first:
         start = units[whole].start
@@ -169,13 +169,13 @@ def mark_before(units: Sequence[Unit], document: range, first: int, *, everywher
         start = units[document.start].start
     else:
         return ""
-    return _choose((_LONG + "\n", _SHORT + "\n", _SHORT), units[first].start - start)
+    return _choose_mark((_LONG + "\n", _SHORT + "\n", _SHORT), units[first].start - start)
 
 
 def mark_after(units: Sequence[Unit], document: range, last: int, *, everywhere: bool) -> str:
     """Return the mark after the last kept unit of a document; see `mark_before`."""
     whole = last
-    while whole + 1 < document.stop and _is_one(units[whole], units[whole + 1]):
+    while whole + 1 < document.stop and _are_one_unit(units[whole], units[whole + 1]):
         whole += 1
     if whole > last:
         end = units[whole].end
@@ -183,10 +183,10 @@ def mark_after(units: Sequence[Unit], document: range, last: int, *, everywhere:
         end = units[document.stop - 1].end
     else:
         return ""
-    return _choose(("\n" + _LONG, "\n" + _SHORT, _SHORT), end - units[last].end)
+    return _choose_mark(("\n" + _LONG, "\n" + _SHORT, _SHORT), end - units[last].end)
 
 
-def _is_one(above: Unit, below: Unit) -> bool:
+def _are_one_unit(above: Unit, below: Unit) -> bool:
     """Return whether two neighbours are pieces of a unit that was cut. Members of a series have other
     marks."""
     if above.doc != below.doc or above.parent != below.parent:
@@ -196,10 +196,10 @@ def _is_one(above: Unit, below: Unit) -> bool:
 
 def shorten(mark: str, room: int) -> str:
     """Return a mark in at most `room` characters. A mark that must parse stays as it is."""
-    return _choose((mark, _LONG, _SHORT), room) if mark.startswith("[…") else mark
+    return _choose_mark((mark, _LONG, _SHORT), room) if mark.startswith("[…") else mark
 
 
-def _choose(candidates: Sequence[str], room: int) -> str:
+def _choose_mark(candidates: Sequence[str], room: int) -> str:
     """Return the longest candidate that is no longer than the text that it replaces. The last one always
     fits."""
     return next((mark for mark in candidates if len(mark) <= room), candidates[-1])

@@ -98,7 +98,7 @@ def keep_everything(split: Split, bypass: Bypass, model: str, promises: Promises
             _compressed(split, doc, body, 0.0, kept[doc])
             for doc, body in zip(documents, rendered.bodies, strict=True)
         ),
-        kept=tuple(span for own in kept for span in own),
+        kept=tuple(span for spans in kept for span in spans),
         dropped=(),
         tokens_before=split.tokens_before,
         tokens_after=split.tokens_before,

@@ -73,8 +73,8 @@ class Renderer:
         self._documents: dict[tuple[int, ...], RenderedDocument] = {}
         self._tokens: dict[str, int] = {}
         self._has_series = [
-            any(split.units[at].series is not None for at in own)
-            for own in map(split.positions, range(len(split.documents)))
+            any(split.units[at].series is not None for at in positions)
+            for positions in map(split.positions, range(len(split.documents)))
         ]
 
     def group(self, kept: Iterable[int]) -> dict[int, list[int]]:
@@ -89,9 +89,9 @@ class Renderer:
         if not any(self._has_series):
             return kept
         split, completed = self._split, set(kept)
-        for doc, own in self.group(kept).items():
+        for doc, kept_here in self.group(kept).items():
             if self._has_series[doc]:
-                completed.update(keep_short_runs(split.units, split.positions(doc), own))
+                completed.update(keep_short_runs(split.units, split.positions(doc), kept_here))
         return frozenset(completed)
 
     def document(self, doc: int, kept: Sequence[int]) -> RenderedDocument:
@@ -99,8 +99,10 @@ class Renderer:
         key = tuple(kept)
         rendered = self._documents.get(key)
         if rendered is None:
-            text, own = self._split.documents[doc].text, self._split.positions(doc)
-            rendered = render_document(text, self._split.units, own, kept, marks_everywhere=self._everywhere)
+            text, positions = self._split.documents[doc].text, self._split.positions(doc)
+            rendered = render_document(
+                text, self._split.units, positions, kept, marks_everywhere=self._everywhere
+            )
             self._documents[key] = rendered
         return rendered
 
@@ -146,7 +148,7 @@ def render_document(
     """
     builder = _Builder(text)
     omissions = find_omissions(units, document, kept)
-    done = 0  # number of omissions that have a mark
+    marked_count = 0  # number of omissions that have a mark
     previous: int | None = None
     for position in kept:
         unit = units[position]
@@ -155,9 +157,9 @@ def render_document(
             previous = position
             continue
         marked: list[Omission] = []
-        while done < len(omissions) and omissions[done].last < position:
-            marked.append(omissions[done])
-            done += 1
+        while marked_count < len(omissions) and omissions[marked_count].last < position:
+            marked.append(omissions[marked_count])
+            marked_count += 1
         before = None if previous is None else units[previous].end
         start = line_start(text, unit.start)
         if marked:
@@ -173,8 +175,8 @@ def render_document(
         builder.add_source(start, unit.end)
         previous = position
     if previous is not None:
-        if done < len(omissions):
-            _mark_omissions(builder, text, units, units[previous].end, omissions[done:], None)
+        if marked_count < len(omissions):
+            _mark_omissions(builder, text, units, units[previous].end, omissions[marked_count:], None)
         else:
             mark = mark_after(units, document, previous, everywhere=marks_everywhere)
             builder.add_mark(mark, units[previous].end, len(text))

@@ -24,21 +24,21 @@ from tersely.score.words import FILLER_WORDS, WORD, split_terms
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_ONCE = 0.3
+_BASE_WORTH = 0.3
 """Worth of any word, added to the logarithm of the number of units that contain it."""
-_NAMED = 2.0
+_NAME_FACTOR = 2.0
 """Worth of a name or a number, relative to another word."""
-_AGAIN = 0.3
+_REPEAT_SHARE = 0.3
 """Share of a word's worth that remains when one more unit covers it."""
-_BEGINNING, _FADES = 2.0, 4
-"""Bonus of the first unit of a document, and the number of units after which half of it is gone."""
-_LENGTH = 0.75
+_START_BONUS, _START_HALF_LIFE = 2.0, 4
+"""Bonus of the first unit of a document, and the number of units after which only half of it is left."""
+_LENGTH_EXPONENT = 0.75
 """Exponent of a unit's length, the r of Lin and Bilmes: at 0 length is free, at 1 it counts in full."""
-_ERROR = 8.0
+_ERROR_BONUS = 8.0
 """Bonus of a rare error, relative to another unit."""
 
-_NONE = -1
-"""The number of every common word."""
+_FILLER = -1
+"""Number that stands for every filler word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,37 +74,37 @@ class _Words:
 
     def add(self, unit: UnitText) -> Integers:
         """Return the words of a unit, each once, ascending."""
-        own: set[int] = set()
+        numbers: set[int] = set()
         for found in WORD.finditer(unit.text):
             for word in [found[0].lower()] if found[0].isascii() else split_terms(found[0]):
                 if unit.is_event and any(map(str.isdigit, word)):
                     continue
                 number = self._number(word)
-                if number == _NONE:
+                if number == _FILLER:
                     continue
-                own.add(number)
+                numbers.add(number)
                 if found.start():
                     self.inside[number] += 1
                     self.capital[number] += found[0][0].isupper()
-        self.units.update(own)
-        return np.array(sorted(own), dtype=np.int64)
+        self.units.update(numbers)
+        return np.array(sorted(numbers), dtype=np.int64)
 
     def _number(self, word: str) -> int:
         number = self.ids.get(word)
         if number is None:
-            number = _NONE if FILLER_WORDS.fullmatch(word) else self.count
-            self.count += number != _NONE
+            number = _FILLER if FILLER_WORDS.fullmatch(word) else self.count
+            self.count += number != _FILLER
             self.ids[word] = number
         return number
 
     def worth(self) -> Floats:
         """Return the worth of each word before any unit covers it, shape (words,)."""
-        worth = np.log1p([self.units[number] for number in range(self.count)]) + _ONCE
+        worth = np.log1p([self.units[number] for number in range(self.count)]) + _BASE_WORTH
         for word, number in self.ids.items():
-            if number == _NONE:
+            if number == _FILLER:
                 continue
             if word[0].isdigit() or self.capital[number] * 2 > self.inside[number]:
-                worth[number] *= _NAMED
+                worth[number] *= _NAME_FACTOR
         return worth
 
 
@@ -139,7 +139,7 @@ def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
         heapq.heappop(heap)
         scores[at] = -now
         ranked += units[at].cost
-        worth[rows[at]] *= _AGAIN
+        worth[rows[at]] *= _REPEAT_SHARE
     for gain, at in heap:
         scores[at] = -gain
     best = float(scores.max(initial=0.0))
@@ -148,5 +148,5 @@ def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
 
 def _weigh(unit: UnitText) -> float:
     """Return the weight of a unit by its place, its length and its kind."""
-    place = 1.0 + _BEGINNING / (1.0 + unit.position / _FADES)
-    return place * (1.0 + _ERROR * unit.error) / max(unit.cost, 1.0) ** _LENGTH
+    place = 1.0 + _START_BONUS / (1.0 + unit.position / _START_HALF_LIFE)
+    return place * (1.0 + _ERROR_BONUS * unit.error) / max(unit.cost, 1.0) ** _LENGTH_EXPONENT

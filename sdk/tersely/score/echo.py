@@ -43,7 +43,7 @@ HELD_BACK = 0.01
 
 _COVERAGE = EXACT_FEATURES.index("coverage")
 
-_COUNTER = 0.9
+_ASCENDING_SHARE = 0.9
 """Smallest share of ascending steps in a column of numbers that only counts rows or tells the time."""
 _NUMBER = re.compile(r"\d+(?:[.,:/t-]\d+)*")
 _DIGITS = re.compile(r"\d+")
@@ -58,7 +58,7 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
     """
     if len(m.terms) < FEWEST_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
-    return _find(m.exact[:, _COVERAGE] >= ECHO, logits, documents)
+    return _hold_back(m.exact[:, _COVERAGE] >= ECHO, logits, documents)
 
 
 def find_held_back_by_words(
@@ -72,21 +72,23 @@ def find_held_back_by_words(
     terms = set(split_terms(query))
     if len(terms) < FEWEST_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
-    held = np.array([len(terms.intersection(split_terms(text))) for text in texts])
-    return _find(held >= ECHO * len(terms), logits, documents)
+    counts = np.array([len(terms.intersection(split_terms(text))) for text in texts])
+    return _hold_back(counts >= ECHO * len(terms), logits, documents)
 
 
-def _find(is_echo: NDArray[np.bool_], logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
-    held = np.zeros(len(logits), dtype=np.bool_)
-    document = np.repeat(np.arange(len(documents)), [len(own.units) for own in documents])
-    is_prose = np.array([not unit.divisible for own in documents for unit in own.units])
-    echoes = np.bincount(document[is_prose & is_echo], minlength=len(documents))
+def _hold_back(
+    is_echo: NDArray[np.bool_], logits: Floats, documents: Sequence[ScoredInput]
+) -> NDArray[np.bool_]:
+    held_back = np.zeros(len(logits), dtype=np.bool_)
+    document_numbers = np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
+    is_prose = np.array([not unit.divisible for document in documents for unit in document.units])
+    echoes = np.bincount(document_numbers[is_prose & is_echo], minlength=len(documents))
     for number in np.flatnonzero(echoes >= FEWEST_ECHOES):
-        own = np.flatnonzero(document == number)
-        if 2 * echoes[number] >= len(own):
-            held[own] = True
-            held[own[np.argmax(logits[own])]] = False
-    return held
+        sentences = np.flatnonzero(document_numbers == number)
+        if 2 * echoes[number] >= len(sentences):
+            held_back[sentences] = True
+            held_back[sentences[np.argmax(logits[sentences])]] = False
+    return held_back
 
 
 def lower_parts(query: str, split: Split, scores: Floats) -> Floats:
@@ -112,7 +114,8 @@ def lower_parts(query: str, split: Split, scores: Floats) -> Floats:
         for at, rest in zip(echoes, _list_rests(query, records), strict=True):
             alike.setdefault(rest, []).append(block[at])
         best = sorted(
-            (max(own, key=lambda at: scores[at]) for own in alike.values()), key=lambda at: -scores[at]
+            (max(repeats, key=lambda at: scores[at]) for repeats in alike.values()),
+            key=lambda at: -scores[at],
         )
         shares[[block[at] for at in echoes]] = HELD_BACK
         shares[best] = 1.0 / np.arange(1, len(best) + 1) if 2 * len(best) <= len(echoes) else 1.0
@@ -191,7 +194,7 @@ def _list_rests(query: str, texts: Sequence[str]) -> list[frozenset[str]]:
     are numbers that only count the texts or tell the time.
     """
     asked = tuple(find_terms(query))
-    words = [
+    word_sets = [
         {
             word
             for word in split_terms(_NUMBER.sub(" ", text))
@@ -199,19 +202,18 @@ def _list_rests(query: str, texts: Sequence[str]) -> list[frozenset[str]]:
         }
         for text in texts
     ]
-    common = {
-        word for word, count in Counter(w for own in words for w in own).items() if 2 * count >= len(texts)
-    }
-    numbers = [_NUMBER.findall(text) for text in texts]
-    for column in range(min(map(len, numbers))):
-        values = [[_sort_key(digits) for digits in _DIGITS.findall(own[column])] for own in numbers]
+    counts = Counter(word for words in word_sets for word in words)
+    common = {word for word, count in counts.items() if 2 * count >= len(texts)}
+    rows = [_NUMBER.findall(text) for text in texts]
+    for column in range(min(map(len, rows))):
+        values = [[_sort_key(digits) for digits in _DIGITS.findall(row[column])] for row in rows]
         ascending = sum(a < b for a, b in pairwise(values))
-        if ascending >= _COUNTER * (len(values) - 1):
-            for own in numbers:
-                own[column] = ""
+        if ascending >= _ASCENDING_SHARE * (len(values) - 1):
+            for row in rows:
+                row[column] = ""
     return [
-        frozenset((own - common).union(filter(None, numbered)))
-        for own, numbered in zip(words, numbers, strict=True)
+        frozenset((words - common).union(filter(None, row)))
+        for words, row in zip(word_sets, rows, strict=True)
     ]
 
 

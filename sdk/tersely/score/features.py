@@ -288,10 +288,10 @@ def _title_share(
     is_term[terms] = True
     out = np.zeros(len(titles))
     for i, title in enumerate(titles):
-        own = unique_ids(title)
-        if len(own):
-            weights = idf[own].astype(np.float64) ** 2
-            out[i] = weighted_share(is_term[own], weights)
+        title_terms = unique_ids(title)
+        if len(title_terms):
+            weights = idf[title_terms].astype(np.float64) ** 2
+            out[i] = weighted_share(is_term[title_terms], weights)
     return out
 
 

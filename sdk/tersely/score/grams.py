@@ -43,15 +43,15 @@ GRAM_BIAS = 0.615
 """Amount added to the logit of a model's threshold, which then keeps 95 % of the labelled sentences of those
 questions."""
 
-NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
-"""Shares of unknown words. Up to the first, the characters do not count. From the second, only they count."""
+MIN_UNKNOWN, FULL_UNKNOWN = 0.1, 0.8
+"""Shares of unknown words: up to the first, the characters do not count; from the second on, only they do."""
 
-MOST_LOST = 0.6
-"""Smallest share of a question's words that lose their marks at which these words count as unknown.
+MIN_LOST = 0.6
+"""Words that lose their marks count as unknown only if they are at least this share of a question's words.
 Vietnamese questions lose more. Those in other languages with Latin letters lose less, unless they are very
 short."""
 
-NO_BROKEN, MOST_BROKEN = 0.25, 0.6
+MIN_BROKEN, FULL_BROKEN = 0.25, 0.6
 """Shares of broken words at which the characters begin to count, and at which they count most. No English
 held-out question has a higher share than the first."""
 
@@ -101,7 +101,7 @@ def _lost_share(text: str, tokenizer: Tokenizer) -> float:
         return 0.0
     lost = [word for word in words if "".join(normalizer.normalize_str(word).split()).lower() != word]
     share = len(lost) / len(words)
-    return share if share >= MOST_LOST else 0.0
+    return share if share >= MIN_LOST else 0.0
 
 
 def broken_share(text: str, tokenizer: Tokenizer) -> float:
@@ -118,10 +118,10 @@ def broken_share(text: str, tokenizer: Tokenizer) -> float:
 def weigh_characters(text: str, tokenizer: Tokenizer) -> float:
     """Return the weight of the characters next to the model for a question, in [0, 1]."""
     unknown = unknown_share(text, tokenizer)
-    weight = 0.0 if unknown <= NO_WEIGHT else min(1.0, unknown / FULL_WEIGHT)
+    weight = 0.0 if unknown <= MIN_UNKNOWN else min(1.0, unknown / FULL_UNKNOWN)
     if weight == 1.0:
         return weight
-    broken = (broken_share(text, tokenizer) - NO_BROKEN) / (MOST_BROKEN - NO_BROKEN)
+    broken = (broken_share(text, tokenizer) - MIN_BROKEN) / (FULL_BROKEN - MIN_BROKEN)
     return max(weight, BROKEN_WEIGHT * min(max(broken, 0.0), 1.0))
 
 

@@ -156,11 +156,11 @@ def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
     numbers: list[int] = documents.tolist()
     titles = np.zeros((size, len(numbers)), dtype=np.float32)
     for column, number in enumerate(numbers):
-        own = unique_ids(m.title_ids[number])
-        own = own[is_new[own]]
-        total = float(m.index.weights(own).sum())
+        title_terms = unique_ids(m.title_ids[number])
+        title_terms = title_terms[is_new[title_terms]]
+        total = float(m.index.weights(title_terms).sum())
         if total:
-            titles[:, column] = held @ np.where(np.isin(terms, own), weights, 0.0) / total
+            titles[:, column] = held @ np.where(np.isin(terms, title_terms), weights, 0.0) / total
     is_same = (home[:, None] == home[None, :]).astype(np.float32)
     names = titles[:, home] * (1.0 - is_same)
     pairs = [shared / np.outer(norms, norms), np.log1p(shared), names, names.T, is_same]

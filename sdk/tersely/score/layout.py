@@ -295,7 +295,7 @@ def tokenize_request(layout: Layout, query: str, documents: Sequence[ScoredInput
     known += [None if d.preparation is None else list(d.preparation.title_ids) for d in documents]
     known += [ids for d in documents for ids in _find_prepared_ids(d)]
     missing = iter(layout.tokenize([text for text, ids in zip(texts, known, strict=True) if ids is None]))
-    ids = [next(missing) if own is None else own for own in known]
+    ids = [next(missing) if prepared is None else prepared for prepared in known]
     count = len(documents)
     return RequestIds(ids[0], ids[1 : count + 1], ids[count + 1 :])
 

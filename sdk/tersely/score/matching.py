@@ -44,8 +44,8 @@ class Presence:
         in_other = np.isin(
             row[self.rows] * self.shape[1] + self.columns, other.rows * self.shape[1] + other.columns
         )
-        own = np.where(in_other, 0.0, weights[self.columns])
-        return other.weigh(weights)[row] + self._sum(own)
+        only_here = np.where(in_other, 0.0, weights[self.columns])
+        return other.weigh(weights)[row] + self._sum(only_here)
 
     def _sum(self, values: Floats) -> Floats:
         """Return the sum of each row's values; there is one value for each pair."""

@@ -185,8 +185,8 @@ def _run_model(
         [at for at in split.positions(doc) if structure is None or structure.is_read[at]] for doc in to_read
     ]
     inputs = [
-        _make_input(split.documents[doc], [split.units[at] for at in own])
-        for doc, own in zip(to_read, positions, strict=True)
+        _make_input(split.documents[doc], [split.units[at] for at in unit_positions])
+        for doc, unit_positions in zip(to_read, positions, strict=True)
     ]
     given, judgement = (
         scorer.judge(query, inputs) if isinstance(scorer, Judge) else (scorer.score(query, inputs), None)
@@ -232,15 +232,15 @@ def _flatten(
     scores, packing = np.zeros(count), np.zeros(count)
     read, held_back = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     relevance = np.zeros(len(split.documents))
-    counts = [len(own.scores) for own in given]
-    ranked = [own.scores if own.packing_scores is None else own.packing_scores for own in given]
+    counts = [len(document.scores) for document in given]
+    ranked = [d.scores if d.packing_scores is None else d.packing_scores for d in given]
     if not counts == list(map(len, ranked)) == list(map(len, positions)):
         raise ValueError("the model did not give one score per unit")
-    for doc, at, own, packing_scores in zip(to_read, positions, given, ranked, strict=True):
-        relevance[doc] = own.relevance
-        scores[at], packing[at] = own.scores, packing_scores
-        read[at] = True if own.read is None else own.read
-        held_back[at] = False if own.held_back is None else own.held_back
+    for doc, at, document, packing_scores in zip(to_read, positions, given, ranked, strict=True):
+        relevance[doc] = document.relevance
+        scores[at], packing[at] = document.scores, packing_scores
+        read[at] = True if document.read is None else document.read
+        held_back[at] = False if document.held_back is None else document.held_back
     return Scores(scores, packing, relevance, read, held_back)
 
 

@@ -143,12 +143,12 @@ def complete_vectors(
     new = np.zeros(len(vectors), np.bool_)
     new[[offsets[d] + s for window in windows for d, s in window.sentences]] = True
     new &= np.isnan(vectors[:, 0])
-    parts = [
-        EncodedDocument(own.title, [ids for ids, is_new in zip(own.sentences, part, strict=True) if is_new])
-        for own, part in zip(encoded, np.split(new, offsets[1:-1]), strict=True)
+    to_embed = [
+        EncodedDocument(document.title, list(compress(document.sentences, is_new)))
+        for document, is_new in zip(encoded, np.split(new, offsets[1:-1]), strict=True)
     ]
-    made = np.concatenate(embedder.embed_sentences(parts))
-    has_tokens = np.array([bool(ids) for part in parts for ids in part.sentences], np.bool_)
+    made = np.concatenate(embedder.embed_sentences(to_embed))
+    has_tokens = np.array([bool(ids) for document in to_embed for ids in document.sentences], np.bool_)
     out = vectors.copy()
     out[new] = made
     return out, not (np.isnan(made[:, 0]) & has_tokens).any()

@@ -89,7 +89,9 @@ class Embedder:
         A vector is nan if the sentence was not read within TIME_SHARE of the time left to the request. Raises
         WorkCancelledError once the request is cancelled.
         """
-        passages = [(at, passage) for at, own in enumerate(documents) for passage in self.divide(own)]
+        passages = [
+            (at, passage) for at, document in enumerate(documents) for passage in self.divide(document)
+        ]
         # Read them here: the workers do not have the context of this thread.
         cancellation, limit = current_cancellation(), current_time_limit()
         enough = (1.0 - TIME_SHARE) * limit.remaining
@@ -106,7 +108,7 @@ class Embedder:
         for (at, passage), vectors in zip(passages, results, strict=True):
             if vectors is not None:
                 np.add.at(sums[at], [sentence for sentence, _, _ in passage.spans], vectors)
-        return [normalise(own) for own in sums]
+        return [normalise(rows) for rows in sums]
 
     def divide(self, document: EncodedDocument) -> list[Passage]:
         """Return the passages of a document. Together they hold every token of every sentence."""

@@ -104,7 +104,7 @@ class LocalChat:
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
         """Return the model's next message. Raises ChatError if none comes in time."""
-        answer = _Answer()
+        answer = _CompletionBuilder()
         self._generate(messages, options, answer.add)
         try:
             return parse_reply(answer.build())
@@ -190,7 +190,7 @@ class LocalChat:
             )
 
 
-class _Answer:
+class _CompletionBuilder:
     """The chunks of a stream, put together into one chat completion."""
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ from tersely_agents.memory.transcript import (
 )
 from tersely_agents.redaction import redact_all
 
-_MOST_READ = 200
+_MAX_MESSAGES_READ = 200
 """Largest number of messages that the model reads for one `recall`. Of more, it reads those that share most
 words with the query."""
 
@@ -163,11 +163,11 @@ class Journal:
             originals = [original for original in found if original is not None]
             turns.append((message["role"], originals or ([] if message in shown else [text])))
         documents = list_documents(turns)
-        if len(documents) > _MOST_READ and check_text(query, "The query"):
+        if len(documents) > _MAX_MESSAGES_READ and check_text(query, "The query"):
             scores = BM25([f"{document.title or ''}\n{document.text}" for document in documents]).scores(
                 query
             )
-            best = sorted(sorted(range(len(documents)), key=lambda at: -scores[at])[:_MOST_READ])
+            best = sorted(sorted(range(len(documents)), key=lambda at: -scores[at])[:_MAX_MESSAGES_READ])
             documents = [documents[at] for at in best]
         compressor = self.resetter.shortener.compressor
         if budget is None:

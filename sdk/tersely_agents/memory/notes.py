@@ -149,27 +149,27 @@ def _shorten_exchanges(
 ) -> dict[int, Quote]:
     """Shorten questions and answers to equal shares of the limit. A share is never smaller than the question
     and the sentence that answers it. If there is no room for these, leave out the oldest exchanges."""
-    least = _list_least(shortener, quotes, exchanges, limit)
-    whole = {exchange: [quotes[place] for place in exchange] for exchange in least}
-    needed = {exchange: _measure(shortener, shown) for exchange, shown in least.items()}
+    shortest = _find_shortest_forms(shortener, quotes, exchanges, limit)
+    whole = {exchange: [quotes[place] for place in exchange] for exchange in shortest}
+    needed = {exchange: _measure(shortener, shown) for exchange, shown in shortest.items()}
     sizes = {exchange: _measure(shortener, shown) for exchange, shown in whole.items()}
     left, spare = limit, limit - sum(needed.values())
     kept: dict[int, Quote] = {}
     # Take short exchanges first: the others share what these do not use.
-    for number, exchange in enumerate(sorted(least, key=sizes.__getitem__)):
-        own = needed[exchange]
-        share = max(own, min(own + spare, left // (len(least) - number)))
+    for number, exchange in enumerate(sorted(shortest, key=sizes.__getitem__)):
+        reserved = needed[exchange]
+        share = max(reserved, min(reserved + spare, left // (len(shortest) - number)))
         shown = whole[exchange]
         if sizes[exchange] > share:
-            shown = _shorten_exchange(shortener, shown, least[exchange], share)
+            shown = _shorten_exchange(shortener, shown, shortest[exchange], share)
         used = _measure(shortener, shown)
         left -= used
-        spare -= used - own
+        spare -= used - reserved
         kept |= zip(exchange, shown, strict=True)
     return kept
 
 
-def _list_least(
+def _find_shortest_forms(
     shortener: Shortener, quotes: Sequence[Quote], exchanges: Sequence[tuple[int, ...]], limit: int
 ) -> dict[tuple[int, ...], list[Quote]]:
     """Return the newest exchanges that fit in their shortest form: the question, and the best sentence of its
@@ -177,7 +177,7 @@ def _list_least(
     newest = exchanges[max(0, len(exchanges) - limit // _LEAST_EXCHANGE) :]
     # A single exchange may fill the limit. If there are several, each gets at most half of it.
     most = limit // min(2, len(newest)) if newest else 0
-    least: dict[tuple[int, ...], list[Quote]] = {}
+    shortest: dict[tuple[int, ...], list[Quote]] = {}
     left = limit
     for exchange in reversed(newest):
         asked, *answers = (quotes[place] for place in exchange)
@@ -190,18 +190,18 @@ def _list_least(
         left -= _measure(shortener, shown)
         if left < 0:
             break
-        least[exchange] = shown
-    return least
+        shortest[exchange] = shown
+    return shortest
 
 
 def _shorten_exchange(
-    shortener: Shortener, whole: Sequence[Quote], least: Sequence[Quote], limit: int
+    shortener: Shortener, whole: Sequence[Quote], shortest: Sequence[Quote], limit: int
 ) -> list[Quote]:
     """Return an exchange in at most `limit` tokens. At least its shortest form, `least`, is kept."""
     asked, *answers = whole
-    room = max(_share_of_question(limit, answers), shortener.count(least[0].text))
+    room = max(_share_of_question(limit, answers), shortener.count(shortest[0].text))
     shown = [asked._replace(text=_shorten_question(shortener, asked.text, room))]
-    for answer, best in zip(answers, least[1:], strict=True):
+    for answer, best in zip(answers, shortest[1:], strict=True):
         text = _shorten_answer(shortener, answer.text, _room_of_answer(shortener, shown, limit), asked.text)
         shown.append(answer._replace(text=text) if text else best)
     return shown

@@ -42,14 +42,14 @@ from tersely_agents.memory.values import (
     stem,
 )
 
-_LONGEST = 400
+_MAX_CHARACTERS = 400
 """Largest number of characters in a statement. Longer sentences are probably pasted text."""
-_LONGEST_NAME = 80
+_MAX_NAME_CHARACTERS = 80
 """Largest number of characters in an identifier that is kept without its statement."""
 _SURE = 1.0
 """Amount added to a score of `_compare` if more than a shared concept supports the replacement. A best score
 below this amount counts only if a single pin has it."""
-_MOST = 12
+_MAX_STATEMENTS = 12
 """Largest number of statements that one message may add or replace."""
 _HEADINGS: dict[Kind, str] = {
     "rule": "Rules",
@@ -109,8 +109,8 @@ class PinBoard:
         """Return the board after another message of the user."""
         board, found = self, 0
         for sentence in _split_sentences(text):
-            if found < _MOST:
-                after = board._take(sentence)
+            if found < _MAX_STATEMENTS:
+                after = board._read_sentence(sentence)
                 found += after is not board
                 board = after
         return board
@@ -134,7 +134,7 @@ class PinBoard:
         kept = [unit for unit in units if _read_label(unit)[1] not in stated and not self.is_stale(unit)]
         return text if len(kept) == len(units) else " ".join(kept)
 
-    def _take(self, sentence: str) -> PinBoard:
+    def _read_sentence(self, sentence: str) -> PinBoard:
         """Return the board after a sentence; the same object if the sentence changes nothing."""
         label, body = _read_label(sentence)
         pin = _classify(label, body) or Pin("fact", body, 0)
@@ -206,7 +206,7 @@ def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], we
 def _keep_identifiers(pin: Pin) -> list[Pin]:
     """Return the identifiers of a statement that does not fit, as a shorter pin; empty without
     identifiers."""
-    names = [v.text for v in pin.all_values if v.kind == "identifier" and len(v.text) <= _LONGEST_NAME]
+    names = [v.text for v in pin.all_values if v.kind == "identifier" and len(v.text) <= _MAX_NAME_CHARACTERS]
     return [Pin("identifier", ", ".join(names))] if names else []
 
 
@@ -215,7 +215,7 @@ def _split_sentences(text: str) -> Iterable[str]:
     begin = 0
     for line in re.finditer(r"[^\n]+", text):
         label, _ = _read_label(line[0])
-        if label and len(line[0]) <= _LONGEST:
+        if label and len(line[0]) <= _MAX_CHARACTERS:
             yield from _cut_sentences(text[begin : line.start()])
             yield line[0].strip()
             begin = line.end()
@@ -225,7 +225,7 @@ def _split_sentences(text: str) -> Iterable[str]:
 def _cut_sentences(text: str) -> Iterable[str]:
     for start, end in find_sentences(text):
         sentence = text[start:end].strip().strip("*_ ")
-        if 3 < len(sentence) <= _LONGEST and not sentence.endswith(("?", "？")):
+        if 3 < len(sentence) <= _MAX_CHARACTERS and not sentence.endswith(("?", "？")):
             yield sentence
 
 

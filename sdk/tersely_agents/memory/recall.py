@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from tersely.types import Document
 from tersely_agents.memory.sentences import find_questions
 
-_LONGEST_TITLE = 300
+_MAX_TITLE_CHARACTERS = 300
 """Largest number of characters of a title. Longer questions compete as texts."""
 
 Turn = tuple[str, Sequence[str]]
@@ -46,7 +46,7 @@ def _take_questions(text: str) -> tuple[str | None, str]:
     title stay in the text."""
     questions = find_questions(text)
     title = " ".join(" ".join(text[start:end] for start, end in questions).split())
-    if not 0 < len(title) <= _LONGEST_TITLE:
+    if not 0 < len(title) <= _MAX_TITLE_CHARACTERS:
         return None, text
     for start, end in reversed(questions):
         text = text[:start] + text[end:]

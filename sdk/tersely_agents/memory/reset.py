@@ -52,7 +52,7 @@ WEAK_SHARE = 0.75
 
 _STATEMENTS_PER_NOTES = 3
 """Largest number of tokens of statements, in multiples of those of the notes."""
-_LATER = ("system", "developer", "user")
+_OUTSIDE_ROLES = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
 _QUESTION_CHARACTERS = 300
 """Number of characters of the start and of the end of a long message. Its question is likely to be in one of
@@ -203,7 +203,7 @@ class Resetter:
             return find_source(message, key, None if key is None else lookup(key))
 
         held = self._find_held(transcript)
-        later = [trace(m) for m in transcript.later_messages(*_LATER)]
+        later = [trace(m) for m in transcript.later_messages(*_OUTSIDE_ROLES)]
         kept, originals = self._keep_later(later, transcript)
         kept += [trace(m) for m in held if m["role"] in ("system", "developer")]
         held = [m for m in held if m["role"] not in ("system", "developer")]

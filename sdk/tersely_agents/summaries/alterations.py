@@ -30,18 +30,18 @@ def find_altered(sentence: str, sources: Sequence[str]) -> tuple[str, ...]:
     content words with it. A word that is added or left out counts only if both sides have the word that it
     governs: "did not approve" may become "rejected", but not "approved".
     """
-    own, others = Claims(sentence), [Claims(text) for text in sources]
-    found = [word for clause in own.clauses for word in _compare_clause(clause, others)]
-    found += _compare_opposites(own, others)
-    found += _compare_numbers(own, others)
+    claims, source_claims = Claims(sentence), [Claims(text) for text in sources]
+    found = [word for clause in claims.clauses for word in _compare_clause(clause, source_claims)]
+    found += _compare_opposites(claims, source_claims)
+    found += _compare_numbers(claims, source_claims)
     return tuple(dict.fromkeys(found))
 
 
-def _compare_clause(clause: Clause, others: Sequence[Claims]) -> list[str]:
+def _compare_clause(clause: Clause, source_claims: Sequence[Claims]) -> list[str]:
     """Return the altered marks of a clause: those against the most similar clause that it alters least."""
     shared = [
         (sum(has_term(source.terms, term) for term in clause.terms), source)
-        for other in others
+        for other in source_claims
         for source in other.clauses
     ]
     most = max((count for count, _ in shared), default=0)
@@ -68,61 +68,61 @@ def _leaves_out(clause: Clause, source: Clause, mark: Mark) -> bool:
 
 
 def _compare_modals(clause: Clause, source: Clause) -> Iterator[str]:
-    own, others = clause.list_marks("modal"), source.list_marks("modal")
-    for mark in own:
-        if any(mark.values & other.values for other in others):
+    marks, source_marks = clause.list_marks("modal"), source.list_marks("modal")
+    for mark in marks:
+        if any(mark.values & source_mark.values for source_mark in source_marks):
             continue
-        if has_term(source.terms, mark.governed) and (others or mark.word not in WEAK_MODALS):
+        if has_term(source.terms, mark.governed) and (source_marks or mark.word not in WEAK_MODALS):
             yield mark.word
-    for other in others:
-        if not own and "will" not in other.values and _leaves_out(clause, source, other):
-            yield other.word
+    for source_mark in source_marks:
+        if not marks and "will" not in source_mark.values and _leaves_out(clause, source, source_mark):
+            yield source_mark.word
 
 
 def _compare_negations(clause: Clause, source: Clause) -> Iterator[str]:
-    own, others = clause.list_marks("negation"), source.list_marks("negation")
-    if not others:
-        yield from (mark.word for mark in own if has_term(source.terms, mark.governed))
-    if not own:
-        yield from (mark.word for mark in others if _leaves_out(clause, source, mark))
+    marks, source_marks = clause.list_marks("negation"), source.list_marks("negation")
+    if not source_marks:
+        yield from (mark.word for mark in marks if has_term(source.terms, mark.governed))
+    if not marks:
+        yield from (mark.word for mark in source_marks if _leaves_out(clause, source, mark))
 
 
 def _compare_quantifiers(clause: Clause, source: Clause) -> Iterator[str]:
-    own, others = clause.list_marks("quantifier"), source.list_marks("quantifier")
-    for mark in own:
-        if any(mark.values & other.values for other in others):
+    marks, source_marks = clause.list_marks("quantifier"), source.list_marks("quantifier")
+    for mark in marks:
+        if any(mark.values & source_mark.values for source_mark in source_marks):
             continue
-        is_replaced = any(_governs_same(mark, other) for other in others)
+        is_replaced = any(_governs_same(mark, source_mark) for source_mark in source_marks)
         is_exact = mark.governed[:1].isdigit() and not BOUNDING.intersection(source.terms)
         may_add = mark.values & MAY_ADD and not (is_exact and mark.values & {"more_than", "less_than"})
         if has_term(source.terms, mark.governed) and (is_replaced or not may_add):
             yield mark.word
-    for other in others:
-        is_kept = other.values & MAY_DROP or any(mark.values & other.values for mark in own)
-        if not is_kept and _leaves_out(clause, source, other):
-            yield other.word
+    for source_mark in source_marks:
+        is_kept = source_mark.values & MAY_DROP or any(mark.values & source_mark.values for mark in marks)
+        if not is_kept and _leaves_out(clause, source, source_mark):
+            yield source_mark.word
 
 
 def _governs_same(one: Mark | Number, other: Mark | Number) -> bool:
     return bool(one.governed) and bool(other.governed) and is_same(one.governed, other.governed)
 
 
-def _compare_opposites(own: Claims, others: Sequence[Claims]) -> Iterator[str]:
+def _compare_opposites(claims: Claims, source_claims: Sequence[Claims]) -> Iterator[str]:
     """Yield words if the sources have the opposite or another degree instead, or have it with the same word.
     Also yield comparing words if the two compared things are swapped."""
-    words = frozenset(word for other in others for word in other.words)
-    for word in dict.fromkeys(own.folded):
+    words = frozenset(word for other in source_claims for word in other.words)
+    for word in dict.fromkeys(claims.folded):
         opposites = OPPOSITES.get(word, frozenset()) | _list_degrees(word)
         if word not in words:
             if opposites & words:
                 yield word
             continue
-        governed = own.list_governed(word)
-        same = [term for other in others for term in other.list_governed(word)]
-        wrong = [term for other in others for name in opposites for term in other.list_governed(name)]
+        governed = claims.list_governed(word)
+        same = [term for other in source_claims for term in other.list_governed(word)]
+        wrong = [term for other in source_claims for name in opposites for term in other.list_governed(name)]
         if any(has_term(wrong, term) and not has_term(same, term) for term in governed):
             yield word
-        if word in COMPARING and _swaps(own, word, others):
+        if word in COMPARING and _swaps(claims, word, source_claims):
             yield word
 
 
@@ -134,22 +134,22 @@ def _list_degrees(word: str) -> frozenset[str]:
     return known | {f"{word[:-2]}est" if word.endswith("er") else f"{word[:-3]}er"}
 
 
-def _swaps(own: Claims, word: str, others: Sequence[Claims]) -> bool:
+def _swaps(claims: Claims, word: str, source_claims: Sequence[Claims]) -> bool:
     """Return whether a sentence swaps the two things that its sources compare."""
-    compared = own.list_compared(word)
-    theirs = [term for other in others for terms in other.list_compared(word) for term in terms]
-    everything = [term for other in others for term in other.terms]
+    compared = claims.list_compared(word)
+    theirs = [term for other in source_claims for terms in other.list_compared(word) for term in terms]
+    everything = [term for other in source_claims for term in other.terms]
     mine = [term for terms in compared for term in terms]
-    is_turned = any(has_term(own.terms, term) and not has_term(mine, term) for term in theirs)
+    is_turned = any(has_term(claims.terms, term) and not has_term(mine, term) for term in theirs)
     return is_turned and any(
         has_term(everything, terms[0]) and not has_term(theirs, terms[0]) for terms in compared if terms
     )
 
 
-def _compare_numbers(own: Claims, others: Sequence[Claims]) -> Iterator[str]:
+def _compare_numbers(claims: Claims, source_claims: Sequence[Claims]) -> Iterator[str]:
     """Yield numbers that the sources have with another unit, or where they have another number."""
-    theirs = [number for other in others for number in other.numbers]
-    for number in own.numbers:
+    theirs = [number for other in source_claims for number in other.numbers]
+    for number in claims.numbers:
         same = [other for other in theirs if other.value == number.value]
         if same and not any(other.units[: len(number.units)] == number.units for other in same):
             yield " ".join((number.word, *number.units))

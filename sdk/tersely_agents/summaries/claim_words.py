@@ -123,7 +123,7 @@ JOINTS = frozenset({"per", "/", "a", "an", "°"})
 def _read_pairs(text: str) -> dict[str, frozenset[str]]:
     pairs = [pair.split("/") for pair in text.split()]
     both = [*pairs, *(pair[::-1] for pair in pairs)]
-    return {word: frozenset(other for own, other in both if own == word) for word, _ in both}
+    return {word: frozenset(second for first, second in both if first == word) for word, _ in both}
 
 
 OPPOSITES = _read_pairs(_OPPOSITES)

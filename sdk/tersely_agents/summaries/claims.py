@@ -238,4 +238,4 @@ def is_same(one: str, other: str) -> bool:
 
 def has_term(terms: Iterable[str], term: str) -> bool:
     """Return whether a form of a word is among others; the empty word is not."""
-    return bool(term) and any(own and is_same(term, own) for own in terms)
+    return bool(term) and any(other and is_same(term, other) for other in terms)
