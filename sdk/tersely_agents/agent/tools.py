@@ -115,7 +115,7 @@ def run_call(call: ToolCall, tools: Sequence[Tool]) -> tuple[dict[str, str], Res
             raise ToolError(f"there is no tool {call.name!r}, only {', '.join(t.name for t in tools)}")
         arguments = _read_arguments(call.arguments)
     except ToolError as error:
-        return {}, Result(f"[error: {error}]", f"[error: {error}]")
+        return {}, Result(f"[error: {error}]", str(error))
     return arguments, run_tool(tool, arguments)
 
 
