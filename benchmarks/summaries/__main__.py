@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from statistics import fmean
 
 import numpy as np
@@ -144,7 +145,7 @@ class Bench:
     def summarize(self, task: str, example: Example) -> list[Summary]:
         """Summarise for one question with every system."""
         documents = example.to_documents()
-        sources = Sources(documents, lambda sentence, texts: score_texts(self.compressor, sentence, texts))
+        sources = Sources(documents, partial(score_texts, self.compressor))
         summaries: list[Summary] = []
 
         def add(system: str, text: str, sentences: Sequence[str], seconds: float) -> None:
@@ -153,7 +154,7 @@ class Bench:
                 Summary(
                     system=system,
                     sentences=len(checked),
-                    supported=sum(bool(sources.find_support(s)) for s in checked),
+                    supported=sum(bool(sources.check(s).support) for s in checked),
                     unknown=sum(bool(sources.find_unknown(s)) for s in checked),
                     contradicting=sum(contradicts(s, documents, sources) for s in checked),
                     tokens=self.compressor.count_tokens(text),

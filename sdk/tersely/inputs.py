@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from types import UnionType
 from typing import Any, TypeVar, cast
@@ -208,9 +208,18 @@ def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: s
     return items
 
 
-def check_compressor(value: object) -> None:
-    """Raise InvalidInputError unless `value` can be used as a compressor."""
+def check_compressor(value: Item) -> Item:
+    """Return `value`. Raises InvalidInputError unless it can be used as a compressor."""
     check_members(value, ("compress", "count_tokens"), "The compressor", "Pass a tersely.Compressor.")
+    return value
+
+
+def split_json_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of JSON in a text that are not blank, with their numbers from 1."""
+    # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield number, line
 
 
 def show_value(value: object) -> str:

@@ -105,18 +105,21 @@ def accept_prepared(
     documents: Sequence[Document], name: str | None
 ) -> tuple[list[Document], tuple[str, ...]]:
     """Return the documents, without the preparations of other models, and a warning about those."""
-    others = [d for d in documents if isinstance(d, PreparedDocument) and d.preparation.name != name]
-    if not others:
-        return list(documents), ()
-    made_with = ", ".join(sorted({document.preparation.name for document in others}))
+    accepted: list[Document] = []
+    other_models: list[str] = []
+    for document in documents:
+        if isinstance(document, PreparedDocument) and document.preparation.name != name:
+            other_models.append(document.preparation.name)
+            document = Document(document.text, document.title, document.id, document.metadata)
+        accepted.append(document)
+    if not other_models:
+        return accepted, ()
     warning = (
-        f"{len(others)} of {len(documents)} documents were prepared with another model ({made_with}), so "
-        "they were read as if they were not prepared; prepare them again"
+        f"{len(other_models)} of {len(documents)} documents were prepared with another model "
+        f"({', '.join(sorted(set(other_models)))}), so they were read as if they were not prepared; prepare "
+        "them again"
     )
-    stale = set(map(id, others))
-    return [Document(d.text, d.title, d.id, d.metadata) if id(d) in stale else d for d in documents], (
-        warning,
-    )
+    return accepted, (warning,)
 
 
 def _covers(units: Sequence[Unit], text: str) -> bool:

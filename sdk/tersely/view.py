@@ -15,9 +15,9 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
+from tersely.types import Source
+
 Receipt = Mapping[str, Any]
-Source = tuple[str | None, str]
-"""The title or id of a document, and its text."""
 
 REASONS = {
     "score": "it is among the best",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -45,8 +44,6 @@ def answer(options: dict[str, Any]) -> int:
 
 def summarize(compressor: Compressor, documents: list[Document], options: dict[str, Any]) -> int:
     """Print a summary, given the options of `tersely summarize`, and return the exit code."""
-    # The command reports why a model did not write; the library's log would repeat it.
-    logging.getLogger("tersely_agents.summaries").addHandler(logging.NullHandler())
     summarizer = _load_summarizer(compressor, options)
     summary = summarizer.summarize(options["query"], documents, budget=options["budget"])
     if options["json"]:

@@ -55,7 +55,6 @@ def test_sums_over_pairs_and_products_of_matrices_agree() -> None:
         presence, title = make_presence(sentences), make_presence(titles)
         assert presence.weigh(weights) == pytest.approx(sentences @ weights)
         both = sentences | titles[document]
-        assert presence.weigh_with(title, document, weights) == pytest.approx(both @ weights)
         assert presence.share_with(title, document, weights) == pytest.approx(both @ weights / weights.sum())
         by_document = presence.group(document, 5).union(title)
         expected = np.array([sentences[document == d].any(0) for d in range(5)]) | titles

@@ -18,6 +18,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.shared.tasks import Example, SourceDocument, load
@@ -318,5 +319,5 @@ def _split(text: str) -> list[str]:
 
 def _keep_grounded(sentences: Sequence[str], shown: Sequence[Document], compressor: Compressor) -> list[str]:
     """Return the sentences that the shown text supports, with all of their names and numbers."""
-    sources = Sources(shown, lambda sentence, texts: score_texts(compressor, sentence, texts))
-    return [s for s in sentences if not sources.find_unknown(s) and sources.find_support(s)]
+    sources = Sources(shown, partial(score_texts, compressor))
+    return [s for s in sentences if not sources.find_unknown(s) and sources.check(s).support]

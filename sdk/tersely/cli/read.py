@@ -175,9 +175,8 @@ def _read_file(file: BinaryIO, form: Format) -> Iterable[Document]:
     text = inputs.decode_utf8(data, name)
     if form == "text" or (form == "auto" and not _is_jsonl(file, text)):
         return [Document(text, id=None if is_stdin(file) else name)]
-    # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
-    lines = ((f"{name}, line {number}", line) for number, line in enumerate(text.split("\n"), 1))
-    return [_make_document(_parse_json(line, where), where) for where, line in lines if line.strip()]
+    lines = ((f"{name}, line {number}", line) for number, line in inputs.split_json_lines(text))
+    return [_make_document(_parse_json(line, where), where) for where, line in lines]
 
 
 def _is_jsonl(file: BinaryIO, text: str) -> bool:

@@ -50,7 +50,7 @@ def inspect(model: str | None) -> Report:
         "config": {
             key: value for key, value in artifact.config.items() if not isinstance(value, dict | list)
         },
-        **_describe_training(artifact),
+        **artifact.facts,
     }
     return Report(facts, heading=_read_card(artifact))
 
@@ -112,7 +112,7 @@ def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path)
     write_calibration(out, calibration)
     if answerability is not None:
         write_answerability(out, answerability)
-    write_manifest(out, **_describe_training(artifact))
+    write_manifest(out, **artifact.facts)
     recalls: dict[str, str] = {}
     abstentions: dict[str, str] = {}
     for share in RECALLS:
@@ -187,10 +187,6 @@ def _read_answers(request: Request, file: str) -> list[str]:
     if not texts or len(texts) != len(items):
         raise InvalidInputError(f"{where}: 'answers' has to be the answer's text, or a list of such texts.")
     return texts
-
-
-def _describe_training(artifact: Artifact) -> dict[str, Any]:
-    return {key: value for key, value in artifact.manifest.items() if key not in ("format", "files")}
 
 
 def _time_compression(model: str | None, threads: int | None) -> tuple[dict[str, str], str | None]:

@@ -39,14 +39,6 @@ class Presence:
         """Return the weight of the terms that each row contains, shape (rows,). `weights`: shape (terms,)."""
         return self._sum(weights[self.columns])
 
-    def weigh_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
-        """Return the same weights, as if row i also contained the terms of row `row[i]` of `other`."""
-        in_other = np.isin(
-            row[self.rows] * self.shape[1] + self.columns, other.rows * self.shape[1] + other.columns
-        )
-        only_here = np.where(in_other, 0.0, weights[self.columns])
-        return other.weigh(weights)[row] + self._sum(only_here)
-
     def _sum(self, values: Floats) -> Floats:
         """Return the sum of each row's values; there is one value for each pair."""
         return np.bincount(self.rows, values, minlength=self.shape[0]).astype(np.float64, copy=False)
@@ -56,8 +48,12 @@ class Presence:
         return self.weigh(weights) / _total(weights)
 
     def share_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
-        """Return `weigh_with` as a share of all weight; 0 without any weight."""
-        return self.weigh_with(other, row, weights) / _total(weights)
+        """Return the same share, as if row i also contained the terms of row `row[i]` of `other`."""
+        in_other = np.isin(
+            row[self.rows] * self.shape[1] + self.columns, other.rows * self.shape[1] + other.columns
+        )
+        only_here = np.where(in_other, 0.0, weights[self.columns])
+        return (other.weigh(weights)[row] + self._sum(only_here)) / _total(weights)
 
     def group(self, group: Integers, count: int) -> Presence:
         """Return the terms of each of `count` groups of rows. `group` is the group of each row."""

@@ -19,7 +19,7 @@ from tersely.inputs import check_compressor, check_count, check_list, check_memb
 from tersely.runtime.paths import check_path
 from tersely_agents.agent.episode import EpisodeState, Request, Setup, Strategy
 from tersely_agents.agent.recon import ReconStrategy
-from tersely_agents.agent.summary import SummaryStrategy
+from tersely_agents.agent.summary import TOKEN_CHARACTERS, SummaryStrategy
 from tersely_agents.agent.tools import Tool, experience_tool, finish_tool, original_tool
 from tersely_agents.agent.trace import write_turns
 from tersely_agents.agent.transcript import ResetStrategy, TranscriptStrategy
@@ -38,8 +38,6 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
 MAX_TURNS, RECON_TURNS = 20, 5
 """Largest number of turns of an episode, unless the caller passes one (ZipRL, section 5.1; RECON, appendix
 B.4)."""
-_TOKEN_CHARACTERS = 3
-"""Low estimate of the characters in a token, for the size of an original's parts."""
 
 
 class Agent:
@@ -107,11 +105,11 @@ class Agent:
                 "lambda first: AgentMemory(first, ...)."
             )
         check_members(model, ("complete", "name"), "The model", "Pass a model of tersely_agents.chat.")
-        if compressor is not None:
-            check_compressor(compressor)
-        tools = check_list(tools, Tool, "tools", "Pass a list of tersely_agents.agent.Tool.")
-        self._tools = [*tools, finish_tool(needs_explanation=strategy == "summary")]
-        tool_names = [tool.name for tool in self._tools]
+        self._tools: list[Tool] = check_list(
+            tools, Tool, "tools", "Pass a list of tersely_agents.agent.Tool."
+        )
+        self._finish = finish_tool(needs_explanation=strategy == "summary")
+        tool_names = [tool.name for tool in (*self._tools, self._finish)]
         if len(set(tool_names)) < len(tool_names):
             raise InvalidInputError(f"The tools are called {tool_names}. Each needs a name of its own.")
         self._trace_file = None if trace_file is None else check_path(trace_file, "The trace file")
@@ -123,7 +121,7 @@ class Agent:
         self._redact_secrets = redact_secrets
         self.model = model
         self.strict = strict
-        self.compressor = Compressor() if compressor is None else compressor
+        self.compressor = Compressor() if compressor is None else check_compressor(compressor)
         self._strategy = STRATEGIES[strategy]
         self._setup = Setup(
             self.compressor,
@@ -190,11 +188,8 @@ class Agent:
 
     def _tools_for(self, state: EpisodeState, recalled: list[str]) -> list[Tool]:
         """Return the tools of a turn, the same in every turn. Ids of recalled lessons go to `recalled`."""
-        part = _TOKEN_CHARACTERS * self._setup.result_tokens
-        tools = [
-            *self._tools[:-1],
-            original_tool(lambda key: state.strategy.original(state, key), part),
-        ]
+        part = TOKEN_CHARACTERS * self._setup.result_tokens
+        tools = [*self._tools, original_tool(lambda key: state.strategy.original(state, key), part)]
         if self._experience is not None:
             tools.append(experience_tool(self._experience, state.question, recalled))
-        return [*tools, self._tools[-1]]
+        return [*tools, self._finish]

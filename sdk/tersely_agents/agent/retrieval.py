@@ -151,9 +151,8 @@ class SelectedHits:
 
     def __init__(self, retriever: Retriever, compressor: Compressor, budget: int) -> None:
         check_retriever(retriever)
-        check_compressor(compressor)
         self._retriever = retriever
-        self._compressor = compressor
+        self._compressor = check_compressor(compressor)
         self._budget = check_count(budget, "budget", "tokens")
 
     def search(self, query: str, k: int) -> list[Hit]:

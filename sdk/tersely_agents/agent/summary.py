@@ -20,6 +20,8 @@ from tersely_agents.quality import quality
 
 ANSWER_TOKENS = 60
 """Largest number of tokens of an answer that the compressor gives in the model's place."""
+TOKEN_CHARACTERS = 3
+"""Low estimate of the characters in a token."""
 
 _TURN = re.compile(
     r"\s*<think>.*?</think>"
@@ -35,8 +37,6 @@ _NOTHING = "(none)"
 _THOUGHT_CHARACTERS = 400
 _ARGUMENT_CHARACTERS = 200
 _OTHER_CHARACTERS = _THOUGHT_CHARACTERS + _ARGUMENT_CHARACTERS
-_TOKEN_CHARACTERS = 3
-"""Low estimate of the characters in a token."""
 _BLOCK = 100
 """Number of characters in a block. A rule of a grammar counts a long text by blocks, because llama.cpp
 refuses to count to 2,000."""
@@ -160,7 +160,7 @@ class SummaryStrategy(Strategy):
         return Call(finish, {"answer": answer, "explanation": "taken from the summary by the compressor"})
 
     def _act(self, state: EpisodeState, call: Call, **fields: Any) -> EpisodeState:
-        """Run the tool of a turn whose summary is in the state."""
+        """Run the tool that a turn calls. The state already holds the summary of the turn."""
         result = run_tool(call.tool, call.arguments)
         state = self.record(state, call.tool.name, call.arguments, result, summary=state.summary, **fields)
         if state.outcome is not None:
@@ -250,7 +250,7 @@ def write_grammar(tools: Sequence[Tool], material: int, max_tokens: int | None =
     max_tokens: the largest number of tokens of a reply; levels that may not fit are left out. None for no
         limit.
     """
-    room = 10**9 if max_tokens is None else _TOKEN_CHARACTERS * max_tokens - _OTHER_CHARACTERS
+    room = 10**9 if max_tokens is None else TOKEN_CHARACTERS * max_tokens - _OTHER_CHARACTERS
     levels = [level for level in LEVELS if level.characters[0] <= min(material, room)] or LEVELS[:1]
     optional = "" if material else "?"
     turns: list[str] = []

@@ -20,8 +20,8 @@ INSTALL = "pip install '.[local]' in a clone of tersely"
 class LlamaEngine:
     """One model with its adapters. Several threads may generate at once.
 
-    llama.cpp brings a server along, which cannot be switched off. It listens on a socket in a folder that
-    only this user can read, and asks for a key that nobody gets.
+    llama.cpp always starts a server. It listens on a socket in a folder that only this user can read, and
+    requires a random key that is given to nobody.
 
     Args:
         path: a GGUF file.
@@ -99,7 +99,7 @@ class LlamaEngine:
             raise errors[0]
 
     def close(self) -> None:
-        """Free the model. Replies under way end first."""
+        """Free the model, after the replies that are being generated."""
         if cast(Any, getattr(self, "_server", None)) is not None and not self._has_replied:
             # llama.cpp hangs if its loop is told to end before it has begun. A reply shows that it has.
             one_token = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1}

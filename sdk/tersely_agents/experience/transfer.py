@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tersely.errors import InvalidInputError
+from tersely.inputs import split_json_lines
 from tersely.runtime.paths import check_path
 from tersely_agents.database import open_damaged, scan
 from tersely_agents.experience.storage import ENTRY, parse_entry
@@ -30,11 +31,9 @@ def read_jsonl(path: str | Path) -> list[Experience]:
     """Read a file of `write_jsonl`. Raises InvalidInputError that names a line without an experience."""
     path = check_path(path, "The file")
     experiences: list[Experience] = []
-    # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in split_json_lines(path.read_text(encoding="utf-8")):
         try:
-            if line.strip():
-                experiences.append(Experience.from_dict(json.loads(line)))
+            experiences.append(Experience.from_dict(json.loads(line)))
         except (ValueError, AttributeError) as error:
             raise InvalidInputError(f"{path}, line {number}: {error}") from error
     return experiences

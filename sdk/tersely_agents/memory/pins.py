@@ -115,24 +115,24 @@ class PinBoard:
                 board = after
         return board
 
-    @property
-    def replaced_values(self) -> tuple[str, ...]:
-        """Values of replaced statements that occur in no current statement."""
-        current = "\n".join(pin.text for pin in self.pins).casefold()
-        texts = dict.fromkeys(v.text.casefold() for pin in self.replaced for v in pin.values)
-        return tuple(text for text in texts if len(text) > 2 and not occurs(text, current))
-
-    def is_stale(self, text: str) -> bool:
-        """Return whether a text names a replaced value."""
-        folded = text.casefold()
-        return any(occurs(value, folded) for value in self.replaced_values)
-
     def remove_known(self, text: str) -> str:
         """Return the text without the sentences that are pinned or that name a replaced value."""
         stated = {pin.text for pin in self.pins}
-        units = [text[start:end].strip() for start, end in find_sentences(text)]
-        kept = [unit for unit in units if _read_label(unit)[1] not in stated and not self.is_stale(unit)]
-        return text if len(kept) == len(units) else " ".join(kept)
+        replaced = self._find_replaced_values()
+        sentences = [text[start:end].strip() for start, end in find_sentences(text)]
+        kept = [
+            sentence
+            for sentence in sentences
+            if _read_label(sentence)[1] not in stated
+            and not any(occurs(value, sentence.casefold()) for value in replaced)
+        ]
+        return text if len(kept) == len(sentences) else " ".join(kept)
+
+    def _find_replaced_values(self) -> list[str]:
+        """Return the values of replaced statements that occur in no current statement."""
+        current = "\n".join(pin.text for pin in self.pins).casefold()
+        texts = dict.fromkeys(v.text.casefold() for pin in self.replaced for v in pin.values)
+        return [text for text in texts if len(text) > 2 and not occurs(text, current)]
 
     def _read_sentence(self, sentence: str) -> PinBoard:
         """Return the board after a sentence; the same object if the sentence changes nothing."""

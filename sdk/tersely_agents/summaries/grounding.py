@@ -73,11 +73,13 @@ class _Unit:
 
 
 class Checked(NamedTuple):
-    """A sentence's support, and the words by which it alters what the documents say. At least one is
-    empty."""
+    """A checked sentence. At least one of the two fields is empty."""
 
     support: tuple[Support, ...]
+    """The units that support the sentence, best first; none if they do not cover enough of it, or if the
+    sentence alters what they say."""
     altered: tuple[str, ...]
+    """Words that the sentence adds to what the documents say, or leaves out (`alterations.find_altered`)."""
 
 
 class Sources:
@@ -104,18 +106,8 @@ class Sources:
         words = _WORD.findall(full_text)
         self._words = {*words, *(w.casefold() for w in words if not _is_common(w))}
 
-    def find_support(self, sentence: str) -> tuple[Support, ...]:
-        """Return the units that support the sentence, best first; none if they do not cover enough of it, or
-        if the sentence alters what they say."""
-        return self.check(sentence).support
-
-    def find_altered(self, sentence: str) -> tuple[str, ...]:
-        """Return the words by which the sentence alters what the documents say: words that it
-        adds, or words of the documents that it leaves out (`alterations.find_altered`)."""
-        return self.check(sentence).altered
-
     def check(self, sentence: str) -> Checked:
-        """Return the support of the sentence, and the words by which it alters what the documents say."""
+        """Return the units that support the sentence, and the words by which it alters what they say."""
         units = self.find_units(sentence)
         altered = self._compare(sentence, units)
         return Checked(() if altered else units, altered)

@@ -83,8 +83,6 @@ class Summarizer:
             raise InvalidInputError(f"unsupported is {unsupported!r}. Pass 'flag' or 'drop'.")
         if preselect is not None:
             preselect = check_count(preselect, "preselect", "tokens")
-        if compressor is not None:
-            check_compressor(compressor)
         self._sampling: Sampling = {"temperature": TEMPERATURE}
         self._checks: Checks = unsupported or "flag"
         if isinstance(model, str | Path):
@@ -102,7 +100,7 @@ class Summarizer:
                 "complete() and acomplete(), or the name of a trained summarizer."
             )
         self.model: ChatModel | None = model
-        self.compressor = Compressor() if compressor is None else compressor
+        self.compressor = Compressor() if compressor is None else check_compressor(compressor)
         self._preselect = preselect
 
     def summarize(

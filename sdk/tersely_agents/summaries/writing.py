@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from tersely.compressor import Compressor
@@ -164,9 +165,7 @@ def check_reply(request: Request, reply: Reply, model: str, *, checks: Checks) -
     text = _LEAD_IN.sub("", remove_thoughts(reply.text)).strip()
     if not text:
         return extract_summary(request, explain_fallback("the model's answer is empty"))
-    sources = Sources(
-        request.documents, lambda sentence, texts: score_texts(request.compressor, sentence, texts)
-    )
+    sources = Sources(request.documents, partial(score_texts, request.compressor))
     ranges = [(unit.start, unit.end) for unit in split_units(text)]
     if reply.finish == "length" and len(ranges) > 1:
         ranges.pop()  # the last sentence was cut off
