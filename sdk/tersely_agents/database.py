@@ -171,7 +171,7 @@ class Database:
 
 
 def _create_private(path: str | Path) -> None:
-    """Make a missing file that its owner alone can read, from its first moment on. SQLite gives the files
+    """Create the file, if it is missing, so that only its owner can ever read it. SQLite gives the files
     beside it (-wal, -shm) the same mode. A file that exists keeps its mode."""
     if str(path) in _IN_RAM:
         return
@@ -183,7 +183,7 @@ def _create_private(path: str | Path) -> None:
 def open_damaged(
     path: str | Path, error: type[TerselyError]
 ) -> Generator[tuple[sqlite3.Connection, str | None]]:
-    """Yield a connection to the readable part of a file, and the damage to the file; None for a sound file.
+    """Yield a connection to the readable part of a file, and a description of the damage; None without any.
 
     The connection opens a copy. If the copy is damaged, the sqlite3 command recovers it. Bytes that are not
     UTF-8 become surrogates. Raises the error if nothing can be read.

@@ -1,4 +1,4 @@
-"""Remove keys, tokens and passwords from texts before these are written to files without protection.
+"""Remove keys, tokens and passwords from texts before the texts are written to unprotected files.
 
 The rules are our own, because no available library finds 95 % of the kinds of secrets in
 tests/audit/secrets.py: detect-secrets finds 16 %, Kingfisher 47 %, gitleaks 50 % and redact-secret 58 %.

@@ -54,7 +54,7 @@ class EpisodeState:
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tool results that were shortened, by id, with the strategy "summary"."""
     retry: tuple[Message, ...] = ()
-    """Messages that a second try adds to the prompt: the errors in the first reply of the turn."""
+    """Messages that a second try adds to the prompt: the reply that could not be used, and why."""
     tokens_in: int = 0
     tokens_out: int = 0
     """Number of tokens of the current turn so far."""
@@ -108,7 +108,7 @@ class EpisodeState:
         return replace(self, trace=trace, retry=(), tokens_in=0, tokens_out=0, turn_started=perf_counter())
 
     def fail(self, reason: str, outcome: Outcome) -> EpisodeState:
-        """End the episode with a turn that came to nothing."""
+        """End the episode without an answer, and record a turn that failed."""
         return self.with_turn(error=reason).end(reason, outcome)
 
     def end(self, reason: str, outcome: Outcome) -> EpisodeState:
@@ -143,8 +143,8 @@ class Setup:
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """The part of an agent that decides what the model sees of earlier turns, and makes the next state from
-    its reply.
+    """The part of an agent that decides what the model sees of earlier turns, and turns its reply into the
+    next state.
 
     A strategy is frozen. Only the state changes.
     """
@@ -172,7 +172,7 @@ class Strategy(ABC):
         return state
 
     def original(self, state: EpisodeState, key: str) -> str | None:
-        """Return the text that was shortened under this id; None for an unknown id."""
+        """Return the original text with this id; None for an unknown id."""
         return state.originals.get(key)
 
     def record(

@@ -80,6 +80,6 @@ class ReconStrategy(Strategy):
 
 
 def _close(reply: Reply) -> str:
-    """Return the text of a reply, with the closing tag that most servers cut off as the stop text."""
+    """Return the text of a reply with its closing tag. Most servers cut the tag off, as the stop text."""
     last = _OPEN.search(reply.text)
     return f"{reply.text}</{last[1]}>" if last is not None and reply.finish == "stop" else reply.text

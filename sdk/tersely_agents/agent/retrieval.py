@@ -20,6 +20,7 @@ from tersely_agents.summaries import Summarizer
 
 SUFFIXES = (".md", ".markdown", ".rst", ".txt", ".text")
 PASSAGE_CHARACTERS = 900
+"""Largest number of characters of a passage, unless a single unit is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def _find_title(text: str, file: Path) -> str:
 
 
 def split_passages(text: str) -> list[str]:
-    """Join neighbouring units up to the size of a passage."""
+    """Split a text into passages: neighbouring units, joined up to `PASSAGE_CHARACTERS`."""
     passages: list[str] = []
     start = end = -1
     for unit in split_units(text):
@@ -146,8 +147,8 @@ def split_passages(text: str) -> list[str]:
 
 
 class SelectedHits:
-    """A retriever that keeps only the sentences of another's hits that the query needs: at most `budget`
-    tokens of all hits together. Hits without such a sentence are left out."""
+    """A retriever that shortens the hits of another one to the sentences that the query needs. All hits
+    together have at most `budget` tokens. Hits without such a sentence are left out."""
 
     def __init__(self, retriever: Retriever, compressor: Compressor, budget: int) -> None:
         check_retriever(retriever)
@@ -178,7 +179,7 @@ def read_passages(question: str, query: str, hits: Sequence[Hit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SelectedSentences:
-    """A reading of the sentences that the compressor keeps, in at most `budget` tokens if there is one."""
+    """A `Reading` that shows the sentences that the compressor keeps, in at most `budget` tokens."""
 
     compressor: Compressor
     budget: int | None = None
@@ -194,7 +195,7 @@ class SelectedSentences:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """A reading of a summary for the question and the query, in at most `budget` tokens if there is one
+    """A `Reading` that shows a summary for the question and the query, in at most `budget` tokens
     (RECON)."""
 
     summarizer: Summarizer

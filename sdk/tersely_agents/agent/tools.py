@@ -34,7 +34,7 @@ class Result:
     """Text for the model, also if it is an error."""
     error: str | None = None
     is_broken: bool = False
-    """True if the tool itself failed. Otherwise an error is the model's, which passed wrong arguments."""
+    """True if the tool itself failed. False if the model passed wrong arguments, or if there is no error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def finish_tool(*, needs_explanation: bool = False) -> Tool:
 
 
 def original_tool(lookup: Callable[[str], str | None], part_characters: int) -> Tool:
-    """Return the tool `open_original`, which shows a text that was shortened part by part."""
+    """Return the tool `open_original`, which shows the original of a shortened text, part by part."""
 
     def open_original(arguments: Mapping[str, str]) -> str:
         text = lookup(arguments["id"])

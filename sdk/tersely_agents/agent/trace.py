@@ -38,7 +38,7 @@ class TurnTrace:
     retried: bool = False
     """True if the model had to be corrected."""
     fallback: str | None = None
-    """The reason why the turn is not the model's; None if it is."""
+    """The reason why a fallback took the turn; None if the model took it."""
     error: str | None = None
     """Error of the tool, or the reason why the model gave no turn."""
     task: str = ""

@@ -1,6 +1,7 @@
 """Agents that were trained here: a small language model with an adapter that writes ZipRL's turns.
 
-An artifact of the kind "agent" holds the adapter, and how much the model read of a search in training.
+An artifact of the kind "agent" holds the adapter, and the number of tokens that a search showed the model in
+training.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class TrainedModel:
 
     chat: ChatModel
     search_tokens: int
-    """Largest number of tokens that it reads of a search."""
+    """Largest number of tokens that a search shows it."""
     max_tokens: int
     """Largest number of tokens of a turn."""
 

@@ -25,7 +25,7 @@ number."""
 class TranscriptStrategy(Strategy):
     """The strategy that sends the whole transcript in every request. The transcript never becomes full.
 
-    Every message is in the journal before the next thing happens: a call before its tool runs.
+    Every message is written to the journal before the next step, for example a call before its tool runs.
     """
 
     limit_tokens: ClassVar[int] = 10**9
@@ -34,7 +34,7 @@ class TranscriptStrategy(Strategy):
     @classmethod
     def start(cls, question: str, setup: Setup) -> EpisodeState:
         """Return the first state: that of the caller's memory, if there is one. Calls that an earlier process
-        left unanswered are answered."""
+        left without a result get a placeholder."""
         first: list[Message] = [
             {"role": "system", "content": load_prompt("agent_system").text},
             {"role": "user", "content": question},
@@ -86,7 +86,7 @@ class TranscriptStrategy(Strategy):
         return replace(state, transcript=transcript).fail(str(error), "overlong")
 
     def original(self, state: EpisodeState, key: str) -> str | None:
-        """Return the text that was shortened under this id, from the transcript or its store."""
+        """Return the original text with this id, from the transcript or its store."""
         return self.journal.original(state.transcript, key)
 
     def _take_text(self, state: EpisodeState, text: str) -> EpisodeState:

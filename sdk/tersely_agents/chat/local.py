@@ -191,7 +191,7 @@ class LocalChat:
 
 
 class _CompletionBuilder:
-    """The chunks of a stream, put together into one chat completion."""
+    """Builder of a chat completion from the chunks of a stream."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
@@ -232,6 +232,6 @@ def find_smollm2() -> Path:
 
 
 def _find_file(path: Path) -> Path:
-    """Return the path, or the file of the hub that it names, "owner/name/FILE.gguf", if nothing is there."""
+    """Return the path; if no file is there and it has the form "owner/name/FILE.gguf", the hub's file."""
     is_name = not path.exists() and not path.is_absolute() and len(path.parts) > 2 and path.parts[0] != ".."
     return download_file(path.as_posix()) if is_name and path.suffix == ".gguf" else path

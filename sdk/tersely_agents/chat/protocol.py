@@ -1,4 +1,4 @@
-"""The protocol of chat models, and chat completions: how servers with OpenAI's protocol answer.
+"""The protocol of chat models, and the chat completions of servers with OpenAI's protocol.
 
 Messages have OpenAI's format: mappings with "role", "content" and so on.
 """
@@ -22,7 +22,7 @@ from tersely.runtime.limits import repair_surrogates
 _KINDS: dict[str, type] = {"temperature": Real, "top_p": Real, "top_k": Integral, "seed": Integral}
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 MALFORMED_ERRORS = (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError)
-"""Errors of reading an answer that is not a chat completion."""
+"""Errors that reading raises if an answer is not a chat completion."""
 _MAX_COUNT = 2**53
 
 
@@ -94,8 +94,8 @@ class Options(Sampling, total=False):
     grammar: str | None
     """The form of the reply, in llama.cpp's GBNF. Only `LocalChat` and llama.cpp's server know it."""
     continue_last: bool | None
-    """True to continue the last message, which is the assistant's. The servers of vLLM, SGLang and llama.cpp
-    can do that."""
+    """True to continue the last message, which must be the assistant's. The servers of vLLM, SGLang and
+    llama.cpp can do that."""
 
 
 def check_sampling(sampling: Mapping[str, Any]) -> Sampling:

@@ -1,7 +1,7 @@
 """Models that were trained here: adapters for a small language model that runs in this process.
 
-An artifact holds an adapter in a GGUF file. Its `config.json` names the prompts of its training, and says how
-long a reply and, if it differs from the default, a prompt with its reply may be.
+An artifact holds an adapter in a GGUF file. Its `config.json` names the prompts of its training and the
+largest number of tokens of a reply. It may also limit a prompt together with its reply.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ def load_adapted(
     threads: int | None = None,
     timeout_s: float = 120.0,
 ) -> tuple[LocalChat, Artifact]:
-    """Load an adapted model, and its artifact of this kind. It writes greedily, up to the artifact's limit.
+    """Load an adapted model and its artifact. The model writes greedily, up to the artifact's limit.
 
+    kind: the kind that the artifact must have.
     prompts: the names of the prompts that it reads.
     context: the largest number of tokens of a prompt with its reply, if the artifact does not say.
     base: GGUF file of the base model; None for the one that the artifact names on the hub, or else for that
@@ -63,5 +64,5 @@ def load_adapted(
 
 
 def name_versions(names: Sequence[str]) -> dict[str, str]:
-    """Return the version of each prompt."""
+    """Return the version of each of these prompts."""
     return {name: load_prompt(name).version for name in names}

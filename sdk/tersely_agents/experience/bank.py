@@ -1,8 +1,8 @@
 """Lessons that outlive the run in which they were learned (Evolving Rollouts, section 3.4, appendix B).
 
-One SQLite file holds the entries with their vectors (`storage`); a matrix in memory finds them (`vectors`).
-Entries that are replaced, forgotten or revoked stay in the file. A replaced one comes back when all entries
-that replaced it, one after the other, are forgotten or revoked.
+One SQLite file holds the entries with their vectors (`storage`); a matrix in memory is searched (`vectors`).
+Entries that are replaced, forgotten or revoked stay in the file. A replaced entry comes back once its
+replacement, the replacement of that one, and so on, are all forgotten or revoked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tersely_agents.experience.vectors import (
 logger = logging.getLogger("tersely")
 
 ALPHA, K = 0.5, 5
-"""Weight of the query next to the problem, and number of experiences that are recalled (table 3)."""
+"""Weight of the query, where 1 - ALPHA is that of the problem; number of experiences recalled (table 3)."""
 MERGE_THRESHOLD = 0.90
 """Similarity above which a new experience replaces the most similar one (equation 9, table 3)."""
 FORGET_AFTER = 3
@@ -75,7 +75,8 @@ class ExperienceBank:
         self._redact_secrets = check_flag(redact_secrets, "redact_secrets")
         self._lock = threading.RLock()
         self._data_version: int | None = None
-        """State of the file that the index shows; None if the index must be read again."""
+        """SQLite's number for the state of the file that the index reflects; None if the index must be read
+    again."""
         self._index: Index
         self._damaged: dict[str, str] = {}
         self._database = storage.open_database(path)

@@ -179,8 +179,7 @@ def _load_compressor() -> Compressor:
 
 
 def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
-    """Return the value that `read` makes from the model's answer. If it raises ValueError, the model answers
-    again."""
+    """Return what `read` makes of the model's answer. If it raises ValueError, ask the model again."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
     problem = ""
     for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""Experiences as files of JSON lines, and the experiences that are left in a damaged bank."""
+"""Write experiences to files of JSON lines, read them back, and save what is left in a damaged bank."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BankCheck(NamedTuple):
     unreadable: int
     """Number of rows that are lost with their ids."""
     damage: str | None
-    """SQLite's report of damage to the file; None for a sound one, whose rows may be damaged all the same."""
+    """SQLite's report of damage to the file; None without any. Rows may be damaged even then."""
 
 
 def check_bank(path: str | Path) -> BankCheck:

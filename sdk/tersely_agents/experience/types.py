@@ -117,7 +117,7 @@ class Record:
     experience: Experience
     status: Literal["current", "replaced", "forgotten", "revoked"]
     replaced_by: str | None
-    """Id of the experience that replaced it; kept if it was forgotten or revoked afterwards."""
+    """Id of the experience that replaced it, even if this one was forgotten or revoked later."""
     changed: str | None
     """Time at which it got this status: ISO 8601, in UTC; None if unknown, or if it never had another."""
 

@@ -114,7 +114,7 @@ PAST = _any(
         war | waren
         """
 )
-"""Words that tell a story more often than they state what is true now."""
+"""Words of sentences that mostly report something past, not what is true now."""
 
 UPDATE = _any(
     r"""
@@ -140,7 +140,7 @@ REPLACED = _any(
         verwirf | streich\w* | abgesagt
         """
 )
-"""Words next to a value that is replaced."""
+"""Words in front of a value that is no longer valid."""
 PRONOUN = _any(
     r"""
         keep (?:it|them) | it | they | them | that | this | he | she | there | es | sie | er | das
@@ -160,7 +160,7 @@ ACKNOWLEDGEMENT = _any(
         mir | geschehen | sehr | schön
         """
 )
-"""Words of a message that only says that one was heard."""
+"""Words of messages that only acknowledge another message."""
 
 CONCEPTS: dict[str, re.Pattern[str]] = {
     "money": _any(
@@ -215,7 +215,7 @@ CONCEPTS: dict[str, re.Pattern[str]] = {
         """
     ),
 }
-"""Words that name the same thing."""
+"""Things that statements are about, each with the words that name it."""
 CONCEPT_VALUES: dict[str, tuple[str, ...]] = {
     "money": ("money",),
     "deadline": ("date", "time"),
@@ -228,7 +228,7 @@ CONCEPT_VALUES: dict[str, tuple[str, ...]] = {
     "clock": ("zone",),
     "answers": ("tone", "units"),
 }
-"""Kinds of values that such words have."""
+"""Kinds of values that a statement about each of these things may hold."""
 SLOTS: dict[str, re.Pattern[str]] = {
     "zone": _any(
         r"""

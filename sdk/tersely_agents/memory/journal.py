@@ -31,8 +31,8 @@ from tersely_agents.memory.transcript import (
 from tersely_agents.redaction import redact_all
 
 _MAX_MESSAGES_READ = 200
-"""Largest number of messages that the model reads for one `recall`. Of more, it reads those that share most
-words with the query."""
+"""Largest number of texts that the model reads for one `recall`. If there are more, it reads those that match
+the words of the query best."""
 
 
 class OverlongError(TerselyError):
@@ -43,8 +43,8 @@ class OverlongError(TerselyError):
 class Journal:
     """One session's limits and store. It holds no transcript: every method takes one and returns the next.
 
-    A store has one place for each event. A transcript that is not the newest of its session cannot be
-    continued there; the store then raises ConflictError. All methods that write may raise StoreError.
+    A store numbers the events of a session. Only the newest transcript of a session can be continued; for an
+    older one, the store raises ConflictError. All methods that write may raise StoreError.
     """
 
     resetter: Resetter
@@ -178,7 +178,7 @@ class Journal:
         return compressor.compress(query, documents, budget=budget)
 
     def original(self, transcript: Transcript, key: str) -> str | None:
-        """Return the text that was shortened under this id; None for an unknown id."""
+        """Return the original text with this id; None for an unknown id."""
         if check_text(key, "The id of an original") in transcript.originals or self.store is None:
             return transcript.originals.get(key)
         return self.store.original(self.session, key)
@@ -201,7 +201,7 @@ class Journal:
         return self._apply(transcript, event, texts)
 
     def _apply(self, transcript: Transcript, event: Event, originals: Originals) -> Transcript:
-        """Return the transcript after the event. With its last step it becomes overlong."""
+        """Return the transcript after the event. The last step that is allowed makes it overlong."""
         after = transcript.apply(event, self.resetter.count, originals)
         most = self.settings.max_steps
         is_last = most is not None and after.steps >= most and not after.open_step
@@ -238,6 +238,6 @@ def _checksum(messages: Sequence[Json]) -> str:
 
 
 def _find_pinned(transcript: Transcript) -> list[Json]:
-    """Return the messages that every reset keeps, apart from pins."""
+    """Return the first prompt and all later system messages, which every reset keeps."""
     held = [m for m in transcript.held if m["role"] in ("system", "developer")]
     return [*transcript.first, *transcript.later_messages("system", "developer"), *held]

@@ -1,4 +1,4 @@
-"""A transcript of which the model sees a part: the context.
+"""The memory of an agent: a transcript, of which the model sees only a part, the context.
 
 Before the context reaches its limit, it is reset (SUPO: summarise and reset).
 
@@ -142,7 +142,7 @@ class AgentMemory:
             self._transcript = self.journal.pin(self._transcript, key, text)
 
     def finish(self) -> None:
-        """Mark the task as done. Only a task with more than `max_steps` assistant messages stays overlong."""
+        """Mark the task as done. A task with more than `max_steps` assistant messages stays overlong."""
         with self._lock:
             self._transcript = self.journal.finish(self._transcript)
 
@@ -156,7 +156,7 @@ class AgentMemory:
         return self.journal.recall(self._transcript, query, budget)
 
     def original(self, key: str) -> str | None:
-        """Return the text that was shortened under this id; None for an unknown id."""
+        """Return the original text with this id; None for an unknown id."""
         return self.journal.original(self._transcript, key)
 
     def prepare(

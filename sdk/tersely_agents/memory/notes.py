@@ -6,9 +6,9 @@ model: it quotes sentences of the transcript. Each quote follows a line that nam
     Tool search:
     > The tower was built in 1861.
 
-Every line of a quote begins with ">", so that no text can pass for the words of somebody else. A question of
-the user stays together with its answer. Texts that say nothing, such as thanks or an empty result, are left
-out.
+Every line of a quote begins with ">", so that no quoted text can pretend to come from another source. A
+question of the user stays together with its answer. Texts that say nothing, such as thanks or an empty
+result, are left out.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def _find_exchanges(quotes: Sequence[Quote]) -> list[tuple[int, ...]]:
 def _shorten_exchanges(
     shortener: Shortener, quotes: Sequence[Quote], exchanges: Sequence[tuple[int, ...]], limit: int
 ) -> dict[int, Quote]:
-    """Shorten questions and answers to equal shares of the limit. A share is never smaller than the question
-    and the sentence that answers it. If there is no room for these, leave out the oldest exchanges."""
+    """Shorten exchanges to equal shares of the limit. Each share has room for at least the shortest form of
+    its exchange. Exchanges without room for that are left out, the oldest first."""
     shortest = _find_shortest_forms(shortener, quotes, exchanges, limit)
     whole = {exchange: [quotes[place] for place in exchange] for exchange in shortest}
     needed = {exchange: _measure(shortener, shown) for exchange, shown in shortest.items()}
@@ -197,7 +197,7 @@ def _find_shortest_forms(
 def _shorten_exchange(
     shortener: Shortener, whole: Sequence[Quote], shortest: Sequence[Quote], limit: int
 ) -> list[Quote]:
-    """Return an exchange in at most `limit` tokens. At least its shortest form, `least`, is kept."""
+    """Return an exchange in at most `limit` tokens, but never less than its shortest form, `shortest`."""
     asked, *answers = whole
     room = max(_share_of_question(limit, answers), shortener.count(shortest[0].text))
     shown = [asked._replace(text=_shorten_question(shortener, asked.text, room))]

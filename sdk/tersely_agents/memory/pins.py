@@ -70,8 +70,8 @@ class Pin:
     text: str
     """The statement, word for word, without clauses that name only replaced values."""
     strength: int = 1
-    """3 if the user named its kind, 2 if its wording is binding, 1 if it only states something. 0 if it
-    states nothing by itself and can only replace another statement."""
+    """3 if the user named its kind, 2 if its wording is binding, 1 if it only states a fact. 0 if it need not
+    be kept, but may still replace another statement."""
 
     @cached_property
     def all_values(self) -> tuple[Value, ...]:
@@ -135,7 +135,7 @@ class PinBoard:
         return [text for text in texts if len(text) > 2 and not occurs(text, current)]
 
     def _read_sentence(self, sentence: str) -> PinBoard:
-        """Return the board after a sentence; the same object if the sentence changes nothing."""
+        """Return the board after one more sentence; the same object if the sentence changes nothing."""
         label, body = _read_label(sentence)
         pin = _classify(label, body) or Pin("fact", body, 0)
         old = self._find_replaced(pin)

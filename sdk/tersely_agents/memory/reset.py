@@ -48,12 +48,12 @@ STATEMENT_SHARES = (0.05, 0.15)
 """Smallest and largest share of the limit for statements of users. The smallest is always reserved. Beyond
 it, statements get the room that system messages, pins and the first prompt do not use of their share."""
 WEAK_SHARE = 0.75
-"""Share of that room for statements of mere facts, which ask for nothing."""
+"""Share of that room that statements of mere facts may fill. Requests and rules may fill all of it."""
 
 _STATEMENTS_PER_NOTES = 3
 """Largest number of tokens of statements, in multiples of those of the notes."""
 _OUTSIDE_ROLES = ("system", "developer", "user")
-"""Roles of messages that neither the model nor a tool wrote."""
+"""Roles of messages that come from outside, neither from the model nor from a tool."""
 _QUESTION_CHARACTERS = 300
 """Number of characters of the start and of the end of a long message. Its question is likely to be in one of
 them."""
@@ -71,10 +71,8 @@ class Resetter:
     shortener: Shortener
 
     def fills(self, transcript: Transcript, message: Json) -> bool:
-        """Return whether the message completes a step that must be held back.
-
-        That is so if the context is full, or would reach the limit with it.
-        """
+        """Return whether the message completes a step that must be held back, because the context is full or
+        would reach the limit with it."""
         waiting = [i for i in transcript.unanswered if i != message.get("tool_call_id")]
         is_complete = not waiting and not (message["role"] == "assistant" and get_call_ids(message))
         if not is_complete or transcript.is_full:
@@ -150,6 +148,7 @@ class Resetter:
         return [*messages, self._instruction()]
 
     def _cut_context(self, transcript: Transcript) -> list[Json]:
+        """Return the beginning of the context, shortened, and as many of its newest steps as fit."""
         segment, left = transcript.segment, self.settings.limit
         base = [m for m in segment.base if get_text(m)]
         others = [m for m in base if m["role"] != "user"]
@@ -178,7 +177,6 @@ class Resetter:
         """Quote the sentences of the context that the user's request needs most."""
         if not self.takes_out(transcript):
             return ""
-        # Only the notes themselves: the words around them are not part of the transcript.
         last = transcript.closed[-1].notes if transcript.closed else None
         is_quoted = last is not None and not last.is_by_policy
         notes = read_quotes(transcript.notes) if is_quoted else [Quote(EARLIER_NOTES, transcript.notes)]

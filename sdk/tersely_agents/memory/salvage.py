@@ -43,8 +43,8 @@ class SessionCheck:
         return max(0, self.written[1] - len(self.originals))
 
     def rebuild(self) -> list[Json]:
-        """Return events that make a session again: the intact ones, without results of lost calls, and with a
-        note for lost results. Empty if neither the first prompt nor a reset is left."""
+        """Return the intact events, mended so that they make a session again. Empty if neither the first
+        prompt nor a reset is left."""
         events = [self.events[number] for number in sorted(self.events)]
         if 0 in self.events:
             return _mend(events)
@@ -62,7 +62,7 @@ class StoreCheck(NamedTuple):
     damaged_rows: int
     """Number of rows whose checksum differs."""
     damage: str | None
-    """SQLite's report of damage to the file; None for a sound one, whose rows may be damaged all the same."""
+    """SQLite's report of damage to the file; None without any. Rows may be damaged even then."""
 
 
 def check_store(path: str | Path) -> StoreCheck:
@@ -106,6 +106,7 @@ def save_sessions(sessions: dict[str, SessionCheck], path: str | Path) -> dict[s
 
 
 def _mend(events: Sequence[Json]) -> list[Json]:
+    """Return events that can be replayed: leave out results of lost calls, and add notes for lost results."""
     mended: list[Json] = []
     waiting: list[str] = []
     for place, event in enumerate(events):

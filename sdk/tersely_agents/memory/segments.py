@@ -1,4 +1,4 @@
-"""Segments: the parts of a transcript between two resets, and the examples to train on that they give."""
+"""Segments: the parts of a transcript between two resets. Training makes an example of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SubTrajectory:
     prompt: tuple[Message, ...]
     response: tuple[Message, ...]
     mask: tuple[bool, ...]
-    """True for each message of the response that the policy wrote there, as action or as notes."""
+    """True for each message of the response that the policy wrote in this segment, as action or as notes."""
     steps: tuple[int | None, ...]
     """Number of the action that each message of the response is or follows; None for notes and their
     request."""
@@ -29,7 +29,7 @@ class Step:
     """An assistant message with its results, or any other single message."""
 
     number: int
-    """Assistant messages up to here, from the beginning of the transcript."""
+    """Number of assistant messages from the beginning of the transcript up to this step."""
     messages: tuple[Json, ...]
     is_carried: bool = False
     """True if the step was held back before the reset and repeated after it."""
@@ -76,7 +76,7 @@ class Segment:
 
     @property
     def _leading(self) -> int:
-        """Messages after the notes, up to the assistant's first."""
+        """Number of messages between the notes and the first message of the assistant or a tool."""
         written = self.written if self.follows_reset else []
         return len(list(takewhile(lambda message: message["role"] not in ("assistant", "tool"), written)))
 

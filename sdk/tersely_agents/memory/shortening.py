@@ -18,7 +18,7 @@ from tersely_agents.memory.store import original_id
 REFERENCE_TOKENS = 40
 """Largest number of tokens of a message that only refers to its original."""
 _LEAST_TOKENS = 24
-"""A text with less room is replaced by a reference to its original."""
+"""If a text has less room than this, a reference to its original replaces it."""
 
 _HEAD = re.compile(
     r"\[(?P<kind>shortened from )?(?P<tokens>\d+) tokens(?: left out)?"
@@ -233,7 +233,8 @@ class Shortener:
     def fit_newest(
         self, steps: Sequence[Sequence[ContextMessage]], limit: int, query: str | None
     ) -> tuple[list[ContextMessage], Originals]:
-        """Shorten independent steps: if not all fit, one message refers to the oldest."""
+        """Shorten steps to at most `limit` tokens together. If not all fit, one message refers to the oldest
+        ones."""
         count = len(steps)
         while True:
             newest = list(chain.from_iterable(steps[-count:]))

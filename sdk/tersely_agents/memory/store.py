@@ -75,7 +75,7 @@ class EventStore(Protocol):
         ...
 
     def original(self, session: str, key: str) -> str | None:
-        """Return the text that was shortened under this id; None for an unknown id."""
+        """Return the original text with this id; None for an unknown id."""
         ...
 
 
@@ -99,7 +99,7 @@ class MemoryStore:
     def events(self, session: str) -> list[Json]:
         """Return the events of a session, in order; none for a new one."""
         _check_name(session)
-        # Before the rows, because another process may be adding some.
+        # Read the count before the rows, because another process may be adding some.
         written = self._counts(session)[0]
         rows = self._rows(
             session, "SELECT number, event, checksum FROM events WHERE session = ? ORDER BY number"
@@ -155,7 +155,7 @@ class MemoryStore:
             )
 
     def original(self, session: str, key: str) -> str | None:
-        """Return the text that was shortened under this id; None for an unknown id."""
+        """Return the original text with this id; None for an unknown id."""
         _check_name(session)
         check_text(key, "The id of an original")
         rows = self._rows(session, "SELECT text, checksum FROM originals WHERE session = ? AND id = ?", key)

@@ -1,4 +1,4 @@
-"""Values in a statement, such as a sum or a date, and the words that say what it is about."""
+"""Find the values in a statement, such as a sum or a date, and the words that say what it is about."""
 
 from __future__ import annotations
 
@@ -92,6 +92,7 @@ class Value(NamedTuple):
 
 
 def find_values(text: str) -> list[Value]:
+    """Return the values of a statement, in the order of the text."""
     found: list[Value] = []
     left = text
     for kind, pattern in (*SLOTS.items(), *_VALUES):
@@ -145,11 +146,13 @@ def find_words(text: str, *, names_only: bool = False) -> set[str]:
 
 
 def stem(word: str) -> str:
+    """Return the first six letters of a word, without a plural s; numbers stay whole."""
     return word if word.isdigit() else word[:6].removesuffix("s")
 
 
 def find_topic(text: str, values: Sequence[Value], *, whole: bool = False) -> frozenset[str]:
-    """Return the words and concepts of the clauses with values, without the values and words of change."""
+    """Return the stems and the concepts of the clauses that hold values, without the values and without words
+    such as "now" that announce a change. With `whole`, return those of all clauses."""
     clauses = split_clauses(text)
     holding = [c for c in clauses if any(c[0] <= v.start < c[1] for v in values)]
     if whole or not holding or any(PRONOUN.match(text[start:end]) for start, end in holding):
@@ -170,6 +173,7 @@ def find_topic(text: str, values: Sequence[Value], *, whole: bool = False) -> fr
 
 
 def split_clauses(text: str) -> list[tuple[int, int]]:
+    """Return the start and end of each clause of a statement."""
     cuts = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
     return [(start, end) for start, end in pairwise(cuts) if text[start:end].strip()]
 

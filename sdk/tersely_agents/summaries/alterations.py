@@ -38,7 +38,8 @@ def find_altered(sentence: str, sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def _compare_clause(clause: Clause, source_claims: Sequence[Claims]) -> list[str]:
-    """Return the altered marks of a clause: those against the most similar clause that it alters least."""
+    """Return the altered marks of a clause, compared with the most similar clauses of the sources: those of
+    the comparison with the fewest alterations."""
     shared = [
         (sum(has_term(source.terms, term) for term in clause.terms), source)
         for other in source_claims
@@ -61,8 +62,8 @@ def _compare_clause(clause: Clause, source_claims: Sequence[Claims]) -> list[str
 
 
 def _leaves_out(clause: Clause, source: Clause, mark: Mark) -> bool:
-    """Return whether a clause repeats most of a source's clause, with the word that a mark governs. It lacks
-    the mark itself."""
+    """Return whether a clause repeats most of a source's clause, including the word that `mark` governs. The
+    caller knows that the mark itself is missing."""
     repeated = sum(has_term(clause.terms, term) for term in source.terms)
     return 2 * repeated > len(source.terms) and has_term(clause.terms, mark.governed)
 
@@ -108,8 +109,11 @@ def _governs_same(one: Mark | Number, other: Mark | Number) -> bool:
 
 
 def _compare_opposites(claims: Claims, source_claims: Sequence[Claims]) -> Iterator[str]:
-    """Yield words if the sources have the opposite or another degree instead, or have it with the same word.
-    Also yield comparing words if the two compared things are swapped."""
+    """Yield the words whose opposite, or another degree, the sources have instead.
+
+    If the sources also have the word itself, it is yielded only if they say the opposite about the same term.
+    Also yield comparing words, such as "than", if the sentence swaps the two things that it compares.
+    """
     words = frozenset(word for other in source_claims for word in other.words)
     for word in dict.fromkeys(claims.folded):
         opposites = OPPOSITES.get(word, frozenset()) | _list_degrees(word)
@@ -147,7 +151,8 @@ def _swaps(claims: Claims, word: str, source_claims: Sequence[Claims]) -> bool:
 
 
 def _compare_numbers(claims: Claims, source_claims: Sequence[Claims]) -> Iterator[str]:
-    """Yield numbers that the sources have with another unit, or where they have another number."""
+    """Yield the numbers that have another unit in the sources, and those in whose place they have another
+    number."""
     theirs = [number for other in source_claims for number in other.numbers]
     for number in claims.numbers:
         same = [other for other in theirs if other.value == number.value]

@@ -46,7 +46,8 @@ QUANTIFIERS: Mapping[str, frozenset[str]] = {
 }
 """The meaning of each quantifier, by the first word of its group."""
 MAY_DROP = frozenset({"all", "many", "both", "always", "often", "exactly", "none", "never"})
-"""Quantifiers without which a sentence claims no more, or that are compared as negations."""
+"""Quantifiers that a sentence may drop, because it claims no more without them, or because they are compared
+as negations."""
 MAY_ADD = frozenset(
     {"any", "some", "many", "few", "both", "often", "none", "never", "more_than", "less_than"}
 )
@@ -86,7 +87,7 @@ _GRADES = "more/most less/least better/best worse/worst"
 _MONTHS = "january february march april may june july august september october november december"
 MONTHS = frozenset(_MONTHS.split())
 COMPARING = frozenset({"than", "before", "after"})
-"""Words after which the order of the compared counts."""
+"""Words that relate the things before and after them, so that swapping the two changes the meaning."""
 
 _ONES = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen

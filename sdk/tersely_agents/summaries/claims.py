@@ -1,4 +1,4 @@
-"""Read what a text claims, as far as English words show it: its clauses with their modals, negations and
+"""Read the claims of an English text from its words: its clauses with their modals, negations and
 quantifiers, and its numbers with their units."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tersely_agents.summaries.claim_words import (
 _TOKEN = re.compile(r"\d+(?:[.,:/–-]\d+)*|(?<!\d['’])[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰$€£¥°/,;:()–—]")
 _VOWELS = re.compile("[aeiouy]")
 _COMPARED = 3
-"""Number of content words after "than" in which the compared word may be."""
+"""The compared thing is among this many content words after "than"."""
 _SAYS_SOMETHING = frozenset({"can", "may", "no", "not", "out", "two", "up"})
 """Short stopwords that change a claim."""
 _STOPWORDS = (STOPWORDS | SHORT_STOPWORDS) - OPPOSITES.keys() - _SAYS_SOMETHING
@@ -68,6 +68,8 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
+    """The content words of a clause, and its modals, negations and quantifiers."""
+
     terms: tuple[str, ...]
     marks: tuple[Mark, ...]
 

@@ -32,7 +32,7 @@ MIN_ANSWER_SCORE = 0.5
 MAX_UNITS = 3
 """Largest number of units that may support a sentence together."""
 _MIN_GAIN = 0.12
-"""Share of the weight that each of them must add."""
+"""Share of the sentence's weight that each of these units must add."""
 
 _WORD = re.compile(r"\w+")
 _CODE = re.compile(
@@ -87,7 +87,7 @@ class Sources:
 
     Args:
         documents: the documents.
-        score_texts: decides on sentences whose words alone decide nothing; None if only words count.
+        score_texts: decides about sentences that words alone cannot decide; None if only words count.
     """
 
     def __init__(self, documents: Sequence[Document], score_texts: ScoreTexts | None = None) -> None:

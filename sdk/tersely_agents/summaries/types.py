@@ -51,8 +51,8 @@ class SummarySentence:
     unknown: tuple[str, ...] = ()
     """Numbers, dates, names and identifiers of the sentence that no document contains."""
     altered: tuple[str, ...] = ()
-    """Modals, negations, quantifiers, opposites, numbers and units by which the sentence says something else
-    than the documents, and those that it leaves out."""
+    """Modals, negations, quantifiers, opposites, numbers and units that the sentence changes, adds or leaves
+    out, so that it says something else than the documents."""
 
     @property
     def supported(self) -> bool:

@@ -159,8 +159,8 @@ def _list_sentences(compression: Compression) -> Iterable[SummarySentence]:
 
 
 def check_reply(request: Request, reply: Reply, model: str, *, checks: Checks) -> Summary:
-    """Return the model's summary with the support of each sentence; if it cannot be used, the extractive
-    one."""
+    """Return the model's summary with the support of each sentence, or an extractive summary if the reply
+    cannot be used."""
     request.timer.lap("write")
     text = _LEAD_IN.sub("", remove_thoughts(reply.text)).strip()
     if not text:
