@@ -36,7 +36,7 @@ EDIT_TOOLS = (
     *("str_replace_based_edit_tool", "text_editor", "read_text_file", "read_multiple_files"),
     *("get_file_contents", "create_or_update_file"),
 )
-"""Tools of coding agents that show a file before it is edited. A shortened file breaks the edit.
+"""Tools of coding agents that read or edit files. After a shortened result, an edit would fail.
 
 A tool of an MCP server, such as `mcp__files__read_file`, is listed by the last part of its name.
 """
@@ -121,8 +121,8 @@ def check_keep(keep: int) -> int:
 def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
     """Convert a framework's documents. A title is the text under `title_key` of the metadata.
 
-    A prepared document in the metadata is used. One warning is logged for all that cannot be read. Raises
-    InvalidInputError if two different texts have the same id.
+    If the metadata hold a prepared document, it is used. If some of these cannot be read, one warning is
+    logged for all of them. Raises InvalidInputError if two different texts have the same id.
     """
     texts: dict[str, str] = {}
     problems: list[Exception] = []

@@ -1,6 +1,6 @@
 """Vectors of texts, from the sentence encoder in a model.
 
-The bundled model has the published MiniLM as its encoder, rounded to int8.
+In the bundled model, this encoder is the published MiniLM, rounded to int8.
 """
 
 from __future__ import annotations

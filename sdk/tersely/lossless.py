@@ -2,9 +2,9 @@
 model.
 
 JSON loses its white space. Objects with nearly the same keys become a table: the keys are written once, and
-each object is a line of values. In any other text, a note replaces repeated lines; it has the number of lines
-and how often they come again. The beginning that neighbouring lines share is written once. The first line of
-a condensed text says so, except in JSON without a table.
+each object is a line of values. In any other text, a note replaces repeated lines; it says how many lines
+are repeated, and how often. If neighbouring lines have the same beginning, it is written once. The first line
+of a condensed text explains this, except in JSON without a table.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
     beginning, count = lines[first], 1
     if _AGAIN.fullmatch(beginning):
         return found
-    most = 16  # lines to compare; grows only with the saving, so that the time is linear
+    most = 16  # lines to compare; it grows only if lines are saved, so that the time stays linear
     for at in range(first + 1, len(lines)):
         line = lines[at]
         if _AGAIN.fullmatch(line):

@@ -118,7 +118,6 @@ def _check_calls(calls: object) -> None:
 
 
 def get_call_ids(message: Message) -> list[str]:
-    """Return the ids of the message's tool calls."""
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 Range = tuple[int, int]
 
 WITHOUT_ANSWER_STRING = frozenset({"", "yes", "no", "noanswer"})
-"""Normalised answers that a text does not contain as a string."""
+"""Normalised answers for which no text is searched, because a text answers so without the string itself."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -1,4 +1,4 @@
-"""Prepared documents: documents with results that a model computed before any question, and their bytes.
+"""Prepared documents: documents with results that a model computed before any question. Their bytes are:
 
     magic, format | compressed with zlib: a line of JSON, then the vectors
 

@@ -63,7 +63,7 @@ class _Instruments:
 
 @cache
 def _get_instruments() -> _Instruments | None:
-    """Return the instruments, or None without the API. An SDK that is set up later takes them over."""
+    """Return the instruments, or None without the API. They also work with an SDK that is set up later."""
     try:
         return _Instruments()
     except ImportError:

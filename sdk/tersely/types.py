@@ -157,8 +157,8 @@ class Compression:
     answerable: float | None = None
     """Probability that the documents answer the query; None without a query, and if the model cannot say."""
     refused: float | None = None
-    """Promised share of the unanswerable questions that get no text; `abstain` is about the others. None
-    without `abstain`, and if the request was not judged."""
+    """Promised share of the unanswerable questions that get no text; `abstain` itself is about the answerable
+    ones. None without `abstain`, and if the request was not judged."""
     distance: float | None = None
     """Distance of the request from the requests of the calibration. Above 1.0, `calibrated` is false. None if
     it was not measured."""

@@ -115,7 +115,6 @@ class Unit:
 
     @property
     def series(self) -> Series | None:
-        """The series that it belongs to."""
         return None if self.link is None else self.link.series
 
     @property

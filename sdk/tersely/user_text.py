@@ -30,5 +30,5 @@ def strip_agent_blocks(text: str) -> str:
 
 
 def find_last_request(texts: Iterable[str]) -> str:
-    """Return the first of a user's texts, the newest first, that has words of the user; "" if none has."""
+    """Return the user's words in the first text that has any; "" if none has. Pass the newest text first."""
     return next((words for text in texts if (words := strip_agent_blocks(text))), "")

@@ -125,10 +125,8 @@ def _title(query: str | None) -> str:
 
 
 def _count_sentences(spans: Sequence[Receipt], documents: Sequence[Source]) -> int:
-    def count(doc: int, start: int, end: int, reason: str) -> bool:
-        return is_sentence(documents[doc][1][start:end], reason)
-
-    return sum(count(span["doc"], span["start"], span["end"], span["reason"]) for span in spans)
+    texts = (documents[span["doc"]][1][span["start"] : span["end"]] for span in spans)
+    return sum(is_sentence(text, span["reason"]) for text, span in zip(texts, spans, strict=True))
 
 
 def _make_headline(receipt: Receipt, documents: Sequence[Source]) -> str:

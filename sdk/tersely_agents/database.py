@@ -71,7 +71,6 @@ class Database:
                 raise
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        """Return all rows of a query."""
         with self._lock, self._translate_errors():
             return self.connection.execute(statement, values).fetchall()
 

@@ -29,8 +29,8 @@ def compress_batch(
 ) -> int:
     """Compress the requests in a file and return the exit code.
 
-    The results go to the new file `out`, or to standard output. With `resume` the file may exist. Its results
-    stay, while lines that were cut short or hold an error are removed and their requests done again.
+    The results go to the new file `out`, or to standard output. With `resume` the file may exist. Then its
+    results stay. Lines that were cut short or hold an error are removed, and their requests are repeated.
 
     Raises InvalidInputError if `out` exists and `resume` is false, or if it does not hold results of this
     batch.

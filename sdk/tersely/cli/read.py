@@ -51,7 +51,6 @@ def is_stdin(file: BinaryIO) -> bool:
 
 
 def name_file(file: BinaryIO) -> str:
-    """Return the name of a file for messages."""
     return "standard input" if is_stdin(file) else file.name
 
 

@@ -190,7 +190,7 @@ def _read_answers(request: Request, file: str) -> list[str]:
 
 
 def _time_compression(model: str | None, threads: int | None) -> tuple[dict[str, str], str | None]:
-    """Return measurements, and a problem, if there is one."""
+    """Time the compression of the sample documents. Return measurements, and the problem if there is one."""
     documents = demo_documents()
     start = time.perf_counter()
     compressor = Compressor(model, threads=threads)

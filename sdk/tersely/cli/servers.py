@@ -24,7 +24,7 @@ from tersely.errors import InvalidInputError
 Options = dict[str, Any]
 
 LEDGER = combine(
-    # Not one option with an optional FILE: `tersely wrap --ledger claude` would take claude for the file.
+    # These are two options, because `tersely wrap --ledger claude` would take claude for an optional FILE.
     option("--ledger", "record requests in ~/.local/state/tersely/ledger.db"),
     option("--ledger-file FILE", "record requests in FILE"),
     option("--shadow", "shorten nothing, and record in the ledger what would have been shortened"),
@@ -166,12 +166,12 @@ def add_ledger(compressor: Compressor, options: Options, source: str) -> Compres
 
 
 def _make_settings(kind: Any, options: Options, **settings: Any) -> Any:
-    """Return the settings of a server that other machines may reach if it has a key."""
+    """Return the settings of a server. Other machines may reach it only if it has a key."""
     key = importlib.import_module("tersely_http").read_key(options["key_file"])
     return _fill_settings(kind, {**settings, "key": key, "local_only": key is None}, options)
 
 
 def _fill_settings(kind: Any, settings: Options, options: Options) -> Any:
-    """Return settings with the defaults of `kind` for options that are not given."""
+    """Return settings of the class `kind`, with its defaults for options that are not given."""
     settings = {**settings, "slots": options["threads"], "timeout_s": options["timeout"]}
     return kind(**{name: value for name, value in settings.items() if value is not None})

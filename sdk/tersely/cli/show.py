@@ -28,8 +28,7 @@ _VISIBLE = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Facts to print, and the problem, if there is one. A report with a problem ends in a non-zero exit
-    code."""
+    """Facts to print, and the problem if there is one. With a problem, the exit code is not 0."""
 
     facts: dict[str, Any]
     """JSON values, sizes in bytes; nested objects become dotted names in print."""
@@ -45,7 +44,7 @@ def to_json(value: object) -> str:
 def show_documents(result: Compression, documents: Sequence[Document], color: bool) -> str:
     """Return every document in full.
 
-    With colour, kept text is bright and dropped text dim. Without, each sentence starts a line of its own
+    With colour, kept text is bright and dropped text is dim. Without colour, each sentence starts a new line
     with `+` or `-` and its score, so that `grep '^+'` finds the kept ones.
     """
     kept = set(result.kept)
@@ -186,7 +185,7 @@ def _paint_title(text: str, color: bool) -> str:
 
 
 def _paint(text: str, color: bool, **style: Any) -> str:
-    # Line by line: pagers and terminals forget a colour at the end of a line.
+    # Colour each line separately, because pagers and terminals forget a colour at the end of a line.
     visible = make_visible(text)
     if not color:
         return visible

@@ -25,8 +25,7 @@ MARK_TOKENS = 8
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT_SHARE = 1 / 4
-"""Sentences are added before such a sentence only as long as all of them take at most this share of the
-limit."""
+"""Largest share of the limit for such a sentence together with the sentences added in front of it."""
 _HEADS_SHARE = 0.5
 """Share of the cost of a part's heads that counts when the part is ranked. It is less than 1, because other
 parts may need the same heads."""
@@ -44,9 +43,9 @@ _DASH = re.compile(r"(?<=[^\W\d])\s*—\s*(?=[^\W\d])|(?<=[^\W\d])\s+–\s+(?=[^
 _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _TRAILING = ".,;:" + _QUOTES
 _MIN_WORDS, _MIN_CHARACTERS = 4, 16
-"""A sentence or a record with fewer words than the first and fewer characters than the second may repeat:
-that costs little, and a short sentence may mean something else each time. The number of characters is for
-scripts without spaces."""
+"""A shorter sentence or record, with fewer words than the first and fewer characters than the second, may be
+repeated: it costs little, and may mean something else each time. The number of characters is for scripts
+without spaces."""
 
 
 @dataclass(frozen=True, slots=True)

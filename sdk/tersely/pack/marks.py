@@ -63,8 +63,8 @@ def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int])
     """Return `kept` and every run of members that is shorter than its mark, ascending.
 
     A run is not added if one of its units would lack a head, or if one of its frames would have no content.
-    The mark of such a run is shortened later. But a mark that must parse cannot be shortened. Then the run is
-    added together with its heads.
+    Instead its mark is shortened later. A mark that must parse cannot be shortened, so in that case the run
+    is added together with its heads.
     """
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):

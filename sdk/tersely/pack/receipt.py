@@ -148,7 +148,7 @@ def _reason_dropped(
     if at not in selection.candidates:
         if selection.has_level:
             return "level"
-        # A head or a tail that no candidate needs.
+        # It is a head or a tail that no candidate needs.
         return "budget" if scored.threshold is None else "threshold"
     return "budget"
 

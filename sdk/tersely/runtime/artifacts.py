@@ -3,8 +3,8 @@
 An artifact is a folder with `config.json`, a model card `README.md`, `manifest.json`, and the files of its
 kind. A selector has `tokenizer.json`, and `onnx/model_quantized.onnx` or `onnx/model.onnx` or both; a
 summarizer or an agent has an adapter in a GGUF file. The manifest holds the SHA-256 and the size of every
-other file, and facts about the export. Files under its key "training_files" serve only further training. The
-repository has them, but an installed package may lack them.
+other file, and facts about the export. The files that it lists under "training_files" are needed only for
+further training. The repository has them, but an installed package may lack them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Artifact:
 
     @contextmanager
     def translate_errors(self) -> Generator[None]:
-        """Turn errors of the block, which loads the model, into an ArtifactError."""
+        """Turn any failure of the block, which loads the model, into an ArtifactError."""
         try:
             yield
         except TerselyError:

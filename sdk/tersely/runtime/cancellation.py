@@ -19,11 +19,11 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _GRACE = 0.1
-"""Share of the time that is reserved to finish a step, before the caller stops waiting."""
+"""Share of the remaining time that is reserved to finish the current step before the caller stops waiting."""
 
 
 class WorkCancelledError(BaseException):
-    """The request was cancelled. This is not an `Exception`, because no failure of a model causes it."""
+    """The request was cancelled. This is not an `Exception`, so that nobody takes it for a failed model."""
 
 
 class TimeIsUpError(Exception):

@@ -30,7 +30,7 @@ _BUSY = frozenset({408, 409, 429})
 
 
 class _FailureError(Exception):
-    """An attempt without an answer. Its message continues a sentence that begins with the server's name."""
+    """An attempt that failed. The message continues a sentence that begins with the server's name."""
 
     def __init__(self, reason: str, *, is_temporary: bool = False, pause_s: float = 0.0) -> None:
         super().__init__(reason)
@@ -123,7 +123,7 @@ class Endpoint:
             raise self._error(
                 f"{self.name} did not answer within {self._timeout_s} s. Raise timeout_s, or {self._faster}."
             ) from error
-        except _FailureError as error:  # not chained, because it may hold the key
+        except _FailureError as error:  # chain its cause instead, because its message may hold the key
             raise self._error(f"{self.name} {self._hide_key(str(error))}") from error.__cause__
         except (ValueError, TypeError, RecursionError, httpx2.InvalidURL) as error:
             raise self._error(

@@ -20,7 +20,7 @@ MAX_BYTES = 4 * 2**30
 MAX_SECONDS = 1800.0
 """Longest time of a download: enough for 25 MB at 15 kB a second."""
 _ANSWER_SECONDS = 20.0
-"""Longest time until the hub lists the files."""
+"""Longest time to wait for the hub's list of files."""
 
 
 class _LimitError(Exception):
@@ -102,7 +102,7 @@ def _download(hub: Any, name: str, patterns: Sequence[str], needed: str) -> Path
 
 
 def _make_guard(bar: Any) -> Any:
-    """Make a class of progress bars from `bar` that show nothing and stop the download at a limit."""
+    """Make a subclass of the progress bar `bar` that shows nothing and stops the download at a limit."""
     end = time.monotonic() + MAX_SECONDS
     received = 0
 

@@ -1,4 +1,4 @@
-"""Checks and limits for text that comes from outside: keys, JSON, and a server's words in a message."""
+"""Check and limit text from outside: keys, JSON, and the words of a server that a message quotes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from tersely.errors import InvalidInputError
 
 MAX_VALUES = 1_000_000
-"""Largest number of opening brackets and commas in a JSON text. Each may become a value that takes a hundred
-bytes of RAM."""
+"""Largest number of opening brackets and commas in a JSON text. The value after each may take a hundred bytes
+of RAM."""
 MAX_SHOWN = 300
 """Largest number of characters of a server's words in an error message."""
 

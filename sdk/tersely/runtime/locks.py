@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import TracebackType
 
 
 class Lock:
@@ -18,9 +17,7 @@ class Lock:
     def __enter__(self) -> None:
         self._lock.acquire()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lock.release()
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
@@ -28,9 +25,9 @@ class Lock:
 
 
 class ProcessLock:
-    """A lock for a module. A process that was forked gets a new one.
+    """A lock for a module. After a fork, the new process has a free lock.
 
-    The thread that held it does not exist there, so waiting for it would never end.
+    The thread that held the old lock does not exist in the new process, so nobody would release it.
     """
 
     def __init__(self) -> None:
@@ -43,6 +40,5 @@ class ProcessLock:
 
     @contextmanager
     def hold(self) -> Generator[None]:
-        """Hold the lock inside a `with`."""
         with self._lock:
             yield

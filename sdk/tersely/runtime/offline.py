@@ -31,7 +31,6 @@ class Address:
 
     @property
     def is_local(self) -> bool:
-        """True if the host is this machine."""
         return is_loopback(self.host)
 
 

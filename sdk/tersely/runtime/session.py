@@ -17,8 +17,8 @@ from tersely.runtime.locks import ProcessLock
 from tersely.runtime.workers import allowed_threads
 
 _SLOW_FUSIONS = ["SkipLayerNormFusion"]
-"""Rewritings of the graph that onnxruntime must not make. On a CPU, its one kernel for a sum and the layer
-normalisation after it takes twice as long as two kernels, one for each (training/LOG.md)."""
+"""Optimisations of the graph that onnxruntime must not make. On a CPU, the fused kernel for a sum and a layer
+normalisation takes twice as long as the two separate kernels (training/LOG.md)."""
 
 
 class EncoderSession:
@@ -88,7 +88,7 @@ def _share_session(path: Path, threads: int) -> Any:
         file = path.stat()
     except OSError as error:
         raise ArtifactError(f"{path} is missing. Reinstall tersely, or export the model again.") from error
-    # A replaced file is another file. A session from before a fork is useless.
+    # The key changes if the file is replaced, and after a fork, because sessions from before it are useless.
     key = (os.getpid(), file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, threads)
     with _sharing.hold():
         session = _shared.get(key)
@@ -112,7 +112,7 @@ def _open_session(path: Path, threads: int) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    # A memory pattern would keep a block as large as a run's memory, in addition to what the run allocates.
+    # With memory patterns, a session would keep as much memory as a run needs, besides that of the run.
     options.enable_mem_pattern = False
     if sys.platform == "linux":
         # The arena would keep the peak memory of the largest batch. malloc returns memory.

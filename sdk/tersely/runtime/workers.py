@@ -25,8 +25,8 @@ Result = TypeVar("Result")
 class Workers:
     """Threads that run many small jobs in parallel. They start again after a fork or after pickling.
 
-    A job on each core is faster than all cores on one job, because no core waits for the slowest part of each
-    operator.
+    Running one job on each core is faster than running one job on all cores, because then cores do not wait
+    for each other after every operator.
     """
 
     def __init__(self, count: int) -> None:

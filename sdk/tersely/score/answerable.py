@@ -1,11 +1,11 @@
 """Judge whether the documents answer the question: a calibrated probability, and a threshold for `abstain`.
 
 A linear layer weighs features of the whole request. It was fitted to held-out questions. Each question was
-used twice: with its evidence, so that it is answerable, and with other documents instead. The file keeps two
-lists of probabilities, one of the answerable and one of the unanswerable requests. Each probability comes
-from a layer that was fitted without the question. Conformal risk control turns the first list into a
-threshold that lets the promised share of answerable questions through. The second list shows how many
-unanswerable questions this threshold refuses.
+used twice: with its evidence, which makes it answerable, and with other documents, which do not answer it.
+The file keeps two lists of probabilities: those of the answerable and those of the unanswerable requests. The
+layer that computed a probability was fitted without that question. Conformal risk control turns the first
+list into a threshold that lets the promised share of answerable questions through. The second list shows how
+many unanswerable questions this threshold refuses.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ class Answerability:
         return Judgement(probability, distance, self._name_set(nearest) in HARD)
 
     def _name_set(self, centre: int) -> str | None:
-        """Return the name of the data set that a centre belongs to; None if `calibrate` has replaced the
-        questions by others, which have no centre."""
+        """Return the name of the data set that a centre belongs to; None after `calibrate`, because the new
+        questions have no centres."""
         names = sorted(self.answered.questions)
         return names[centre] if len(names) == len(self.reference.centres) else None
 
@@ -196,11 +196,7 @@ class Answerability:
         if {name: tuple(features) for name, features in values["features"].items()} != _FEATURES:
             raise ValueError(f"{FILE} was fitted to other features; fit it again")
         layer = LinearLayer.from_dict(values["layer"])
-        arrays = (layer.mean, layer.deviation, layer.weights)
-        if any(array.shape != (len(ANSWER_FEATURES),) for array in arrays):
-            raise ValueError(f"{FILE} holds weights of the wrong shape")
-        if not all(np.isfinite(array).all() for array in (*arrays, layer.bias)) or layer.deviation.min() <= 0:
-            raise ValueError(f"{FILE} holds weights that are not numbers, or deviations of 0")
+        layer.check(len(ANSWER_FEATURES), FILE)
         answered, unanswered = (Calibration.from_dict(values[name]) for name in ("answered", "unanswered"))
         return cls(layer, answered, unanswered, Reference.from_dict(values["reference"]))
 

@@ -1,8 +1,8 @@
 """Sentences that see each other: a transformer layer over all sentences of a request.
 
-A second hop is often recognised because it shares words with a first hop, not with the question. Several
-small networks read the features of every sentence and its relations to the others. The mean of their outputs
-is added to the sentence's logit. The order of the documents does not change it.
+A sentence that is a second hop often shares words with the first hop, not with the question. Several small
+networks read the features of every sentence and its relations to the others. The mean of their outputs is
+added to the sentence's logit. The order of the documents does not matter.
 """
 
 from __future__ import annotations

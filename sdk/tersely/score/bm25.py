@@ -16,8 +16,8 @@ _NONE = Counter[str]()
 class BM25:
     """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2 and b = 0.75.
 
-    `split` gives the terms of a text. `only`: a text with all terms that queries will hold, to save time and
-    RAM; None for any.
+    `split` returns the terms of a text. `only` is a text with all terms that queries will have, which saves
+    time and RAM; with None, queries may have any terms.
     """
 
     def __init__(
@@ -63,6 +63,6 @@ class BM25:
         return total
 
     def highest(self, query: str) -> float:
-        """Return a bound of the scores of `query`: each term counts as much as in its best text."""
+        """Return an upper bound of the scores of `query`: the sum of the highest score of each term."""
         best = (self._postings[t][1].max() for t in self._split(query) if t in self._postings)
         return float(sum(best))

@@ -1,11 +1,12 @@
 """Calibrated recall: a threshold for a promised recall, by conformal risk control.
 
-A calibration holds one number per question: the score of its best answer sentence. A threshold above it loses
-the answer. Conformal risk control (Angelopoulos et al., 2022, with the 0-1 loss "the answer sentence is
-lost") picks the highest threshold whose share of lost questions, corrected for the size of the set, is at
-most 1 - recall. For a question drawn like those of the set, the probability to lose the answer sentence is
-then at most 1 - recall. The bundled set is cross-fitted, and the weights were chosen on the same questions,
-so its guarantee is approximate. `benchmarks/RESULTS.md` measures how it holds on other questions.
+A calibration holds one number per question: the score of its best answer sentence. A threshold above this
+score loses the answer. Conformal risk control (Angelopoulos et al., 2022, with the 0-1 loss "the answer
+sentence is lost") picks the highest threshold whose share of lost questions, corrected for the size of the
+set, is at most 1 - recall. If a question is drawn like those of the set, the probability of losing its answer
+sentence is then at most 1 - recall. The guarantee of the bundled set is approximate, because the set is
+cross-fitted, and the weights were chosen on the same questions. `benchmarks/RESULTS.md` measures how it holds
+on other questions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Score units without a question: by the part of the documents' topics that each adds to the others.
 
 A word is worth more if more units contain it; names and numbers are worth double. A unit adds the worth of
-its words, and each unit that covers a word lowers the worth of that word. The unit that adds most for its
-length comes first, then the one that adds most to it, and so on: the greedy algorithm of Lin and Bilmes
-(2010). Units near the beginning of a document count more, and so do errors.
+its words. Once a unit covers a word, the word is worth less for other units. The unit that adds most for its
+length comes first, then the unit that adds most to the first one, and so on: the greedy algorithm of Lin and
+Bilmes (2010). Units near the beginning of a document count more, and so do errors.
 
 The settings were chosen on training sets: reference summaries of QMSum's meetings, and answers to questions
 on stories (FairytaleQA) and articles (SQuAD). The beginning matters; other settings near these do as well.
@@ -51,7 +51,7 @@ class UnitText:
     cost: float
     """Its approximate number of tokens."""
     error: float = 0.0
-    """Likeness to a rare error, or nearness to one, in [0, 1]."""
+    """How much the unit looks like a rare error, or how near it is to one, in [0, 1]."""
     is_event: bool = False
     """True if it is an entry of a log, in which nearly every number is a time, an address or an id."""
     is_content: bool = True

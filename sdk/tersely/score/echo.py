@@ -1,11 +1,11 @@
-"""Documents that echo the question: a trick to be ranked first, or a list of questions without answers.
+"""Find documents that echo the question, as a trick to be ranked first, or as a list of questions.
 
-A sentence of an honest text rarely contains nearly every word of a question; of 984 held-out training
-questions none had a document with two sentences that do. If they are half of a document, only its best
+An echo is a sentence that contains nearly every word of the question. Honest texts rarely have any: for none
+of 984 held-out training questions, a document had two. If half of a document are echoes, only its best
 sentence competes with other documents (training/LOG.md).
 
-In a log or a table every row may contain the words of the question, and the rest of the row is the answer. So
-parts of structure are echoes of each other only if, without the question's words, they say the same.
+In a log or a table, every row may contain the words of the question, while the rest of the row is the answer.
+So rows are held back only if they say the same apart from the words of the question.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from tersely.score.features import Logits
 from tersely.score.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
 
 BATCH_TOKENS = 256
-"""Largest number of tokens of one run, unless a single window is longer. Small batches keep every core busy,
-and int8 is more exact on them, because it scales its activations over the whole batch."""
+"""Largest number of tokens of one run, unless a single window is longer. Small batches keep every core busy.
+They are also more exact, because the int8 graph scales activations over the whole batch."""
 
 LONG_WINDOW = 1024
 """Window length, in tokens, from which each run uses every core. With shorter windows, each core runs its
@@ -59,7 +59,7 @@ class Encoder:
         request is up, windows that have not been read are missing. Raises WorkCancelledError once the
         request is cancelled.
         """
-        # Read them here: the workers do not have the context of this thread.
+        # Read these here, because the workers do not have the context of this thread.
         cancellation, limit = current_cancellation(), current_time_limit()
         slowest = 0.0
 
@@ -77,7 +77,8 @@ class Encoder:
                 for i, w in enumerate(chosen)
             ]
 
-        # Sort by content: a batch shares the scale of int8, so the documents' order would change scores.
+        # Sort by content, so that the order of the documents does not decide which windows share a batch: all
+        # windows of a batch share the scale of int8, which changes scores a little.
         order = sorted(range(len(windows)), key=lambda i: windows[i].input_ids)
         lengths = [len(windows[i].input_ids) for i in order]
         # The longest go first, so that no core ends with a long one while the others wait.

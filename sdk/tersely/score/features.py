@@ -60,7 +60,7 @@ BRIDGE_FEATURES = (
     "same_document_as_best",
 )
 STARTS = 3
-"""Number of documents. A path may start from the best sentence of each."""
+"""Number of best documents. A path may start from the best sentence of each of them."""
 
 QUERY_FEATURES = (
     "query_length",
@@ -181,7 +181,7 @@ def first_features(m: Matches, logits: Logits, near: Nearness) -> Floats:
 
 
 def query_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
-    """Return (len(QUERY_FEATURES),) that tell whether a question needs another hop."""
+    """Return (len(QUERY_FEATURES),) by which the gate tells whether a question needs another hop."""
     best = best_sentences(first_logits, 1)[0]
     home = int(m.document[best])
     title = np.isin(m.terms, unique_ids(m.title_ids[home]))

@@ -49,6 +49,17 @@ class LinearLayer:
     def __call__(self, features: Floats) -> Floats:
         return np.clip((features - self.mean) / self.deviation, -LIMIT, LIMIT) @ self.weights + self.bias
 
+    def check(self, features: int, file: str) -> None:
+        """Raise ValueError unless the layer takes this number of features and its weights can be used.
+
+        `file` is the name of its file, for the message.
+        """
+        arrays = (self.mean, self.deviation, self.weights)
+        if any(array.shape != (features,) for array in arrays):
+            raise ValueError(f"{file} holds weights of the wrong shape")
+        if not all(np.isfinite(array).all() for array in (*arrays, self.bias)) or self.deviation.min() <= 0:
+            raise ValueError(f"{file} holds weights that are not numbers, or deviations of 0")
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> LinearLayer:
         arrays = {k: np.array(values[k], dtype=np.float64) for k in ("mean", "deviation", "weights")}

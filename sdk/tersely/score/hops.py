@@ -1,7 +1,7 @@
 """The second hop: find sentences of other documents that the best sentences of the first pass lead to.
 
-search_paths   puts some of the best sentences (the evidence) in front of windows of other documents, and
-               reads these again; a path goes from such a sentence to a sentence of such a window
+search_paths   reads windows again, each after one of the best sentences of another document (the evidence);
+               a path goes from this sentence to a sentence of the window
 SecondStage    compares the best sentences of a request with each other
 """
 
@@ -100,9 +100,9 @@ def search_paths(
 def path_features(m: Matches, logits: Logits, first_logits: Floats, hops: Sequence[Hop]) -> Floats:
     """Return (sentences, len(PATH_FEATURES)): how well each sentence continues from the starts of the hops.
 
-    The value of a path is the sum of two logits: the start's, below that of the best one, and the sentence's
-    after the start. A start gains what its best path reaches. The order of the hops makes no difference. Rows
-    of sentences that were not read again are 0.
+    The value of a path is the sum of two numbers: the lead of the best sentence over the start, as a negative
+    number, and the logit of the sentence read after the start. A start gets the logit of its best end. The
+    order of the hops does not matter. Rows of sentences that were not read again are 0.
     """
     size = len(first_logits)
     columns = np.zeros((len(PATH_FEATURES), size))

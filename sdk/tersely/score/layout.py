@@ -33,7 +33,7 @@ INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", 
 OUTPUT_NAMES = ("keep_logits", "relevance_logits")
 
 TEXTS_AT_ONCE = 1024
-"""Number of texts that the tokenizer gets at a time. Its output takes 20 times the RAM of the ids."""
+"""Number of texts that the tokenizer gets at a time, because its output takes 20 times the RAM of the ids."""
 
 Ids = list[int]
 """Token ids."""
@@ -160,6 +160,8 @@ def check_layout_version(artifact: Artifact) -> None:
 
 
 class _Builder:
+    """A builder of the windows of one request."""
+
     def __init__(self, prefix: tuple[Ids, list[int]], config: LayoutConfig) -> None:
         self.prefix = prefix
         self.config = config

@@ -1,4 +1,4 @@
-"""Load the model of a compressor, and ask it for the thresholds of promises."""
+"""Load the model of a compressor, and find the thresholds with which it keeps the promises of options."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Exact matching: which rare query terms, numbers and names a sentence contains.
 
-An encoder blurs names and numbers; matching does not. Terms are the tokenizer's own ids, so nothing is
-tokenised twice. Their weight is the squared inverse document frequency in the training corpus, which makes
-function words vanish. Time is linear in the number of tokens.
+An encoder blurs names and numbers; matching does not. Terms are ids of the tokenizer, so nothing is tokenised
+twice. The weight of a term is its squared inverse document frequency in the training corpus, so that function
+words hardly count. Time is linear in the number of tokens.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class PhraseFinder:
     """A finder of any number of phrases, in time linear in the text, by the automaton of Aho and Corasick
     (1975).
 
-    A state is the longest end of the text so far that begins a phrase.
+    A state stands for the longest end of the text read so far that is the beginning of a phrase.
     """
 
     def __init__(self, phrases: Sequence[str]) -> None:
@@ -166,7 +166,6 @@ class PhraseFinder:
         self._runs = re.compile(f"[{''.join(map(re.escape, characters))}]+")
 
     def count(self, text: str) -> int:
-        """Count the phrases that occur in `text`."""
         found: set[int] = set()
         for run in set(self._runs.findall(text)):
             state = 0

@@ -1,4 +1,4 @@
-"""Prove the parts of a model when it is loaded, so that a broken one does not fail on every request."""
+"""Check the parts of a model when it is loaded, so that a broken model fails then, not on every request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tersely.score.attention import RELATIONS
 from tersely.score.encoder import Encoder, merge_logits
 from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
-from tersely.score.fusion import Fusion
+from tersely.score.fusion import ATTENTION_FILE, LAYERS_FILE, Fusion
 from tersely.score.hops import SECOND_FEATURES
 from tersely.score.layout import EncodedDocument, Layout, Window
 
@@ -34,19 +34,15 @@ def check_parts(
 
 
 def _check_fusion(fusion: Fusion) -> None:
-    for layer, features in ((fusion.first_layer, FIRST_FEATURES), (fusion.gate, QUERY_FEATURES)):
-        weights = (layer.mean, layer.deviation, layer.weights, layer.bias)
-        if not all(np.isfinite(values).all() for values in weights) or (layer.deviation <= 0).any():
-            raise ValueError("fusion.json holds weights that are not numbers, or deviations of 0")
-        if layer(np.zeros((2, len(features)))).shape != (2,):
-            raise ValueError("fusion.json holds weights of the wrong shape")
+    fusion.first_layer.check(len(FIRST_FEATURES), LAYERS_FILE)
+    fusion.gate.check(len(QUERY_FEATURES), LAYERS_FILE)
     if fusion.attention is not None:
         weights = fusion.attention.weights
         if (
             not all(np.isfinite(array).all() for array in weights.values())
             or (weights["deviation"] <= 0).any()
         ):
-            raise ValueError("attention.npz holds weights that are not numbers, or deviations of 0")
+            raise ValueError(f"{ATTENTION_FILE} holds weights that are not numbers, or deviations of 0")
         fusion.attention(np.zeros((2, len(SECOND_FEATURES))), np.zeros((2, 2, len(RELATIONS)), np.float32))
 
 

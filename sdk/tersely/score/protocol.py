@@ -1,4 +1,4 @@
-"""The shapes that scorers take and give."""
+"""The types that scorers take and return."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tersely.types import Document
 from tersely.units import Unit
 
 COVERAGE = "coverage"
-"""Name of the scorer that needs no query, as a receipt shows it, and reason of the units that it keeps."""
+"""Name of the scorer that needs no query. Receipts show it as the model, and as the reason of kept units."""
 
 if TYPE_CHECKING:  # `import tersely` does without numpy
     import numpy as np

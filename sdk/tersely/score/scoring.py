@@ -214,7 +214,6 @@ def _hold_back_parts(query: str, split: Split, scores: Scores) -> Scores:
 
 
 def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
-    """Return the model's input for a document."""
     preparation = document.preparation if isinstance(document, PreparedDocument) else None
     return ScoredInput(document.title, document.text, units, preparation)
 

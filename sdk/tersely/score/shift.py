@@ -1,4 +1,4 @@
-"""The distance of a request from the requests of the calibration. Above 1.0, the promises do not hold for it.
+"""Measure how far a request is from those of the calibration. Above 1.0, promises do not hold for it.
 
 Features describe how the documents and the question are written, and how high the model's logits are. Each
 data set of the calibration has a centre. The distance is Mahalanobis' distance to the nearest centre, divided
@@ -51,7 +51,7 @@ INSIDE = 0.94
 """Share of the calibration's requests that lie inside the bound."""
 
 UNSEEN = 2.0
-"""Distance from the highest inverse document frequency. A token that is closer to it counts as unseen."""
+"""A token counts as unseen if its inverse document frequency is within this distance of the highest one."""
 
 
 def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:

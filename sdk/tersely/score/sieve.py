@@ -1,10 +1,10 @@
 """Choose the windows that the encoder reads.
 
-If the input is too long, only the windows that share the most words with the query get vectors. Vectors and
-words then rule out windows. A sentence has a high estimate if its vector is near the query's vector and its
-document contains the query's terms. The encoder reads the windows with high estimates. If the question seems
-to need another hop, the encoder reads some more windows: those near the best sentences so far, and those with
-a title that the best sentences mention.
+If the input is too long, only the windows that share the most words with the query get vectors. Then vectors
+and words together rule out windows: a sentence has a high estimate if its vector is near the query's vector
+and its document contains the query's terms, and the encoder reads the windows with the highest estimates. If
+the question seems to need another hop, the encoder also reads windows near the best sentences so far, and
+windows with a title that the best sentences mention.
 
 The constants were fitted on held-out training questions (training/LOG.md).
 """

@@ -1,7 +1,7 @@
 """Vectors of texts and of sentences in documents, and how they are stored as bytes.
 
-They come from a second graph, a published sentence encoder. It is better than the encoder that reads
-documents together with the question, except for questions like those of that encoder's training
+They come from a second graph, a published sentence encoder. For this, it is better than the encoder that
+reads documents together with the question, except for questions like those in that encoder's training
 (training/LOG.md). The vectors of a document do not depend on the question.
 
 A sentence's vector is the mean of its tokens' states in a window that begins with the title. So the vector
@@ -92,7 +92,7 @@ class Embedder:
         passages = [
             (at, passage) for at, document in enumerate(documents) for passage in self.divide(document)
         ]
-        # Read them here: the workers do not have the context of this thread.
+        # Read these here, because the workers do not have the context of this thread.
         cancellation, limit = current_cancellation(), current_time_limit()
         enough = (1.0 - TIME_SHARE) * limit.remaining
 

@@ -301,9 +301,7 @@ class ExperienceBank:
     def _take_out(self, reason: str, condition: str, values: tuple[object, ...]) -> list[str]:
         with self._lock:
             with self._change() as connection:
-                keys = storage.find_kept(connection, condition, values)
-                storage.restore_replaced(connection, set(keys))
-                storage.take_out(connection, reason, keys)
+                keys = storage.take_out(connection, reason, condition, values)
             self._data_version = None
             return keys
 

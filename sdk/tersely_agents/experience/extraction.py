@@ -68,7 +68,6 @@ class Attempt:
 
     @property
     def success(self) -> bool:
-        """True if the reward is at least `SUCCESS`."""
         return self.reward >= SUCCESS
 
 

@@ -11,7 +11,7 @@ import contextlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -126,7 +126,6 @@ def read_ids(database: Database) -> set[str]:
 
 
 def read_revoked_runs(database: Database) -> set[str]:
-    """Return the names of the revoked runs."""
     rows = database.rows("SELECT name FROM facts WHERE name LIKE ?", (f"{_REVOKED}%",))
     return {name.removeprefix(_REVOKED) for (name,) in rows}
 
@@ -182,7 +181,7 @@ def set_replacement(connection: sqlite3.Connection, key: str, by: str | None) ->
     connection.execute("UPDATE experiences SET replaced_by = ?, changed = ? WHERE id = ?", (by, _now(), key))
 
 
-def restore_replaced(connection: sqlite3.Connection, removed: set[str]) -> None:
+def _restore_replaced(connection: sqlite3.Connection, removed: set[str]) -> None:
     """Undo the replacements by the entries in `removed`, before these are taken out.
 
     Example: B replaced A, and C replaced B. If B and C are removed, A is current again. If only B is removed,
@@ -198,20 +197,23 @@ def restore_replaced(connection: sqlite3.Connection, removed: set[str]) -> None:
             set_replacement(connection, key, by)
 
 
-def find_kept(connection: sqlite3.Connection, condition: str, values: tuple[object, ...]) -> list[str]:
-    """Return the ids of the entries for which an SQL condition holds, unless they were taken out before."""
+def take_out(
+    connection: sqlite3.Connection, reason: str, condition: str, values: tuple[object, ...]
+) -> list[str]:
+    """Take out the entries for which an SQL condition holds, for good. Return their ids.
+
+    `reason` is "forgotten" or "revoked". Entries that were taken out before stay as they are.
+    """
     rows = connection.execute(
         f"SELECT id FROM experiences WHERE gone IS NULL AND {condition} ORDER BY number", values
     )
-    return [key for (key,) in rows.fetchall()]
-
-
-def take_out(connection: sqlite3.Connection, reason: str, keys: Sequence[str]) -> None:
-    """Take out entries for good. `reason` is "forgotten" or "revoked"."""
+    keys = [key for (key,) in rows.fetchall()]
+    _restore_replaced(connection, set(keys))
     connection.executemany(
         "UPDATE experiences SET gone = ?, changed = ?, vectors = NULL, checksum = NULL WHERE id = ?",
         [(reason, _now(), key) for key in keys],
     )
+    return keys
 
 
 def count_use(connection: sqlite3.Connection, keys: Iterable[str], success: bool) -> None:

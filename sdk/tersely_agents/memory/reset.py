@@ -88,7 +88,6 @@ class Resetter:
         return held > self.settings.share(HELD_SHARE)
 
     def may_reset(self, transcript: Transcript) -> bool:
-        """Return whether a further reset is allowed."""
         most = self.settings.max_summaries
         return most is None or transcript.resets < most
 

@@ -137,7 +137,6 @@ class Transcript:
 
     @property
     def resets(self) -> int:
-        """Number of resets so far."""
         return len(self.closed)
 
     @property

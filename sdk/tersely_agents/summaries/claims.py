@@ -142,8 +142,8 @@ class Claims:
     def _govern(self, start: int, end: int, first: int, last: int) -> str:
         """Return the content word that the words from `start` to `end` govern in the clause from `first` to
         `last`."""
-        after = next(self._list_terms(end, last), "")
-        return after or next(iter([*self._list_terms(first, start)][::-1]), "")
+        before = list(self._list_terms(first, start))
+        return next(self._list_terms(end, last), before[-1] if before else "")
 
     def _read_clause(self, first: int, last: int) -> Clause:
         marks: list[Mark] = []
