@@ -34,7 +34,7 @@ _TOKEN = re.compile(rf'"(?:[^"\\]|\\.)*+"|[\[{{]<|[\[\]{{}}<>,:\n]|{_BARE.patter
 _AGAIN = re.compile(r"\[again: the (\d+) above, (\d+)x\]")
 _BEGIN = re.compile(r"\[begin (\d+) with: (.*)\]")
 _LIKE_NOTE = re.compile(rf"\\*(?:{_AGAIN.pattern}|{_BEGIN.pattern})")
-_WORDS = re.compile(r".*[\s/:|,;=(]")
+_WHOLE_WORDS = re.compile(r".*[\s/:|,;=(]")
 _LONGEST_BLOCK = 8
 """Largest number of lines that are repeated as one."""
 _SHORTEST_BEGINNING = 8
@@ -320,7 +320,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
         if _AGAIN.fullmatch(line):
             continue
         if not line.startswith(beginning) or count == 1:
-            words = _WORDS.match(commonprefix((beginning, line)))  # noqa: RUF071 - of texts, not of paths
+            words = _WHOLE_WORDS.match(commonprefix((beginning, line)))  # noqa: RUF071 - of texts, not of paths
             beginning = words[0] if words else ""
         count += 1
         if len(beginning) < _SHORTEST_BEGINNING or count > most:

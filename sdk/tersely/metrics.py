@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 Range = tuple[int, int]
 
 WITHOUT_ANSWER_STRING = frozenset({"", "yes", "no", "noanswer"})
-"""Normalised answers for which no text is searched, because a text answers so without the string itself."""
+"""Normalised answers that are never looked for in a text: it may mean them without containing them."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_SHORT = 4
+_SHORT_CHARACTERS = 4
 
 
 def normalize_answer(text: str) -> str:
@@ -110,7 +110,7 @@ def _compute_f1(prediction: str, answer: str) -> float:
 def _occurs(answer: str, text: str) -> bool:
     if answer in WITHOUT_ANSWER_STRING:
         return False
-    if len(answer) < _SHORT and answer.isascii():
+    if len(answer) < _SHORT_CHARACTERS and answer.isascii():
         before = r"\d" if answer[0].isdigit() else r"[a-z]"
         after = r"\d" if answer[-1].isdigit() else r"[a-z]"
         return re.search(rf"(?<!{before}){re.escape(answer)}(?!{after})", text) is not None

@@ -101,7 +101,7 @@ class Database:
 
     def _open(self, version: int, schema: Sequence[str]) -> None:
         try:
-            if self._read("user_version") == 0 or self._read("journal_mode") not in ("wal", "memory"):
+            if self._pragma("user_version") == 0 or self._pragma("journal_mode") not in ("wal", "memory"):
                 # The mode stays in the file. If two processes set it at once, SQLite refuses one of them.
                 with contextlib.suppress(sqlite3.OperationalError):
                     self.connection.execute("PRAGMA journal_mode = WAL")
@@ -112,7 +112,7 @@ class Database:
                 raise
             self._write_error = error
             self._open_for_reading()
-        found = self._read("user_version")
+        found = self._pragma("user_version")
         if found != version:
             remedy = (
                 "Update tersely." if found > version else "It is damaged, or older than 0.1: restore a copy."
@@ -124,7 +124,7 @@ class Database:
     def _create(self, version: int, schema: Sequence[str]) -> None:
         with self.connection as connection:
             connection.execute("BEGIN IMMEDIATE")
-            if self._read("user_version") == 0:
+            if self._pragma("user_version") == 0:
                 for statement in schema:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {version}")
@@ -151,7 +151,7 @@ class Database:
             return self._file.is_file() and self._file.stat().st_size > 0
         return False
 
-    def _read(self, pragma: str) -> Any:
+    def _pragma(self, pragma: str) -> Any:
         return self.connection.execute(f"PRAGMA {pragma}").fetchone()[0]
 
     @contextlib.contextmanager

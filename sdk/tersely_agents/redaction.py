@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from tersely_agents.secrets import has_digit, is_basic, is_placeholder, is_random, redact_forms
+from tersely_agents.secrets import has_digit, is_login, is_placeholder, is_random, redact_forms
 
 _LAST_WORDS = (
     *("password", "passwd", "passphrase", "pass", "pwd", "secret", "key", "token", "auth"),
@@ -57,13 +57,13 @@ _CODE = re.compile(
 )
 """A value in code that is not a literal, or a technical term: settings.key2, password1, SHA256."""
 _HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?|localhost:\d+")
-_PASSES = 8
+_MAX_PASSES = 8
 """Largest number of passes over a text. A second one finds a secret right after another; more are rare."""
 _LONGEST_PASSWORD = 100
-_LONG = 256
+_LONG_VALUE = 256
 """Number of characters. A longer value that is not a secret is not searched for others, so time stays
 linear."""
-_IDS = frozenset({"id", "tool_call_id", "call_id"})
+_ID_KEYS = frozenset({"id", "tool_call_id", "call_id"})
 
 
 def redact(text: str) -> str:
@@ -71,7 +71,7 @@ def redact(text: str) -> str:
 
     The time is linear in the length of the text. Text that is already redacted stays as it is.
     """
-    for _ in range(_PASSES):
+    for _ in range(_MAX_PASSES):
         redacted = _redact_once(text)
         if redacted == text:
             break
@@ -93,7 +93,7 @@ def redact_all(value: Any) -> Any:
 def _redact_under(key: str, value: Any) -> Any:
     if not isinstance(value, str):
         return redact_all(value)
-    if key in _IDS:
+    if key in _ID_KEYS:
         return value
     if (
         (name := _NAME.search(key))
@@ -107,21 +107,21 @@ def _redact_under(key: str, value: Any) -> Any:
 def _redact_once(text: str) -> str:
     text = redact_forms(text)
     parts: list[str] = []
-    end = passed = 0
+    end = searched = 0
     for hint in _HINT.finditer(text):
-        if hint.start() < passed or (value := _VALUE.match(text, hint.end())) is None:
+        if hint.start() < searched or (value := _VALUE.match(text, hint.end())) is None:
             continue
         name = _NAME.search(text, max(end, hint.start() - 24), hint.end())
-        if name is not None and (secret := _secret(name, value)):
+        if name is not None and (secret := _find_secret(name, value)):
             start = value.start("quoted" if value["bare"] is None else "bare")
             parts += [text[end:start], "[redacted: secret]"]
-            end = passed = start + len(secret)
-        elif value.end() - value.start() > _LONG:
-            passed = value.end()
+            end = searched = start + len(secret)
+        elif value.end() - value.start() > _LONG_VALUE:
+            searched = value.end()
     return "".join([*parts, text[end:]])
 
 
-def _secret(name: re.Match[str], value: re.Match[str]) -> str | None:
+def _find_secret(name: re.Match[str], value: re.Match[str]) -> str | None:
     """Return the secret part of a named value."""
     if value["bare"] is None:
         secret, quoted = value["quoted"], True
@@ -146,7 +146,7 @@ def _is_secret(name: re.Match[str], value: str, *, quoted: bool) -> bool:
     if "[redacted" in value:
         return False
     if name["weak"] is not None:
-        return is_basic(value) or (is_random(value) and len(value) >= 20 and not is_placeholder(value))
+        return is_login(value) or (is_random(value) and len(value) >= 20 and not is_placeholder(value))
     if not has_digit(value) or len(value) < 6 or is_placeholder(value) or _HOST.fullmatch(value):
         return False
     if value.isdigit():

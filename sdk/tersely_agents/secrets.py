@@ -21,7 +21,7 @@ _CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{24}")
 
 
-def changes(text: str) -> int:
+def count_changes(text: str) -> int:
     """Count the changes between lower case, upper case and digits: one in three characters of random text."""
     return len(_CHANGE.findall(text))
 
@@ -33,21 +33,21 @@ def has_digit(text: str) -> bool:
 def is_random(text: str) -> bool:
     """Return whether a text of 16 characters or more looks like random letters and digits."""
     least = 0.1 if re.fullmatch(r"[0-9a-f-]{32,}", text) else 0.21
-    return len(text) >= 16 and has_digit(text) and changes(text) >= least * len(text)
+    return len(text) >= 16 and has_digit(text) and count_changes(text) >= least * len(text)
 
 
 def is_mixed(text: str) -> bool:
     """Return whether a text looks like random letters of both cases and digits, unlike a hash, a UUID or a
     name."""
     counts = sum(map(str.isdigit, text)), sum(map(str.isupper, text)), sum(map(str.islower, text))
-    return min(counts) >= 3 and changes(text) >= 0.25 * len(text) and not _HEXADECIMAL.search(text)
+    return min(counts) >= 3 and count_changes(text) >= 0.25 * len(text) and not _HEXADECIMAL.search(text)
 
 
 def _is_varied(text: str) -> bool:
-    return has_digit(text) or changes(text) >= 2
+    return has_digit(text) or count_changes(text) >= 2
 
 
-def is_basic(text: str) -> bool:
+def is_login(text: str) -> bool:
     """Return whether a text is "name:password" in base64."""
     bare = text.rstrip("=")
     try:
@@ -212,7 +212,7 @@ _PLACES = (
         *("earer ", "BEARER ", "oken ", "SSWS "),
         check=lambda text: _is_varied(text) and has_digit(text),
     ),
-    _rule("token", r"(?:Basic|basic|BASIC) (?P<secret>[\w+/]{12,}=*)", "asic ", "BASIC ", check=is_basic),
+    _rule("token", r"(?:Basic|basic|BASIC) (?P<secret>[\w+/]{12,}=*)", "asic ", "BASIC ", check=is_login),
     _rule(
         "password",
         r"(?:curl\b[^\n]{0,200}? (?:-u|--user)[ =]\\*[\"']?)[\w.@-]{1,64}:(?P<secret>[^\s\"'\\]{4,128})",

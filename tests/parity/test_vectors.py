@@ -8,7 +8,7 @@ import pytest
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.cancellation import time_limit
 from tersely.score.layout import EncodedDocument
-from tersely.score.vectors import LONGEST, Embedder
+from tersely.score.vectors import MAX_PASSAGE_TOKENS, Embedder
 
 TITLE = "Mill Bridge"
 SENTENCES = ("It was built in 1861 by Ada Wren.", "The river floods each spring.", "Tolls ended in 1902.")
@@ -26,7 +26,7 @@ def encode(embedder: Embedder, title: str, sentences: tuple[str, ...]) -> Encode
 def test_passages_hold_every_token_of_every_sentence_once(embedder: Embedder) -> None:
     document = encode(embedder, "long title " * 30, (*SENTENCES, "word " * 700, "", *SENTENCES * 40))
     passages = embedder.divide(document)
-    assert max(len(passage.ids) for passage in passages) <= LONGEST
+    assert max(len(passage.ids) for passage in passages) <= MAX_PASSAGE_TOKENS
     found: list[list[int]] = [[] for _ in document.sentences]
     for passage in passages:
         for sentence, start, end in passage.spans:

@@ -17,7 +17,7 @@ from tersely.score.features import STARTS, first_features, path_starts
 from tersely.score.hops import PATH_WINDOWS, SecondStage
 from tersely.score.protocol import DocumentScores
 from tersely.score.selector import MORE_TOKENS
-from tersely.score.sieve import FEWEST, FURTHER
+from tersely.score.sieve import EXTRA_WINDOWS, MIN_WINDOWS
 from tests.sdk.selector_cases import (
     DOCUMENTS,
     FEW_TOKENS,
@@ -113,7 +113,7 @@ def test_for_a_single_document_the_second_pass_reads_nothing() -> None:
 def test_the_second_pass_and_its_batches_are_limited() -> None:
     selector, session = recording_selector(gate_logit=GATE_OPEN)
     selector.score(NEEDLE_QUESTION, make_long_input(24, 13))
-    assert len(session.windows()) <= 2 * (FEWEST + FURTHER) + PATH_WINDOWS
+    assert len(session.windows()) <= 2 * (MIN_WINDOWS + EXTRA_WINDOWS) + PATH_WINDOWS
     for inputs in session.inputs:
         assert inputs["input_ids"].size <= BATCH_TOKENS or len(inputs["input_ids"]) == 1
 

@@ -12,7 +12,7 @@ from tersely import Compressor
 from tersely.score import DocumentScores, ScoredInput
 from tersely.score.hops import PATH_WINDOWS
 from tersely.score.selector import MORE_TOKENS
-from tersely.score.sieve import FEWEST, SHARE
+from tersely.score.sieve import MIN_WINDOWS, WINDOW_SHARE
 from tersely.score.vectors import pack, unpack
 from tests.sdk.selector_cases import (
     FEW_TOKENS,
@@ -62,7 +62,7 @@ def test_only_promising_windows_are_read_with_the_question(form: Form) -> None:
     selector, session = recording_selector(gate_logit=GATE_CLOSED)
     inputs = make_long_input(COUNT, NEEDLE_AT)
     scores = selector.score(NEEDLE_QUESTION, form(inputs))
-    assert FEWEST <= len(session.windows()) < COUNT / 2
+    assert MIN_WINDOWS <= len(session.windows()) < COUNT / 2
     assert rank_sentences(inputs, scores)[0] == NEEDLE
 
 
@@ -77,8 +77,8 @@ def test_prepared_documents_score_as_others_do() -> None:
 
 def test_few_documents_are_all_read() -> None:
     selector, session = recording_selector(gate_logit=GATE_CLOSED)
-    selector.score(NEEDLE_QUESTION, make_long_input(FEWEST, 1))
-    assert len(session.windows()) == FEWEST
+    selector.score(NEEDLE_QUESTION, make_long_input(MIN_WINDOWS, 1))
+    assert len(session.windows()) == MIN_WINDOWS
 
 
 @pytest.mark.parametrize("form", [list, prepare])
@@ -95,7 +95,7 @@ def test_hop_reads_documents_near_the_best_sentences(form: Form) -> None:
 def test_of_many_windows_a_share_is_read() -> None:
     selector, session = recording_selector(gate_logit=GATE_CLOSED)
     selector.score(NEEDLE_QUESTION, make_long_input(80, NEEDLE_AT))
-    assert 80 * SHARE <= len(session.windows()) < 80 / 2
+    assert 80 * WINDOW_SHARE <= len(session.windows()) < 80 / 2
 
 
 @pytest.mark.parametrize("form", [list, prepare])

@@ -28,7 +28,7 @@ from tersely.score.calibration import Calibration
 from tersely.score.fusion import LinearLayer, sigmoid
 from tersely.score.matching import Floats
 from tersely.score.selector import Selector
-from tersely.score.shift import INSIDE, Reference, shift_features
+from tersely.score.shift import INSIDE_SHARE, Reference, shift_features
 from training.export.fit_fusion import make_inputs
 from training.run import show_progress
 from training.selector_model.groups import Group, read_groups
@@ -135,7 +135,7 @@ def fit_reference(cases: Sequence[Case]) -> Reference:
         in_fold = folds == k
         reference = _fit_centres(rows[~in_fold], source[~in_fold])
         distances[in_fold] = [reference.distance(row) for row in rows[in_fold]]
-    return replace(_fit_centres(rows, source), bound=float(np.quantile(distances, INSIDE)))
+    return replace(_fit_centres(rows, source), bound=float(np.quantile(distances, INSIDE_SHARE)))
 
 
 def _fit_centres(rows: Floats, source: NDArray[np.str_]) -> Reference:

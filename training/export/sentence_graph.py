@@ -14,7 +14,7 @@ from transformers import AutoModel
 from benchmarks.shared.export import export_encoder, quantise
 from benchmarks.shared.passages import find_ranks, join_title
 from tersely.runtime.artifacts import load_artifact
-from tersely.score.vectors import GRAPH, LONGEST, Embedder
+from tersely.score.vectors import GRAPH, MAX_PASSAGE_TOKENS, Embedder
 from training.export.onnx import strip_notes
 from training.run import show_progress
 from training.selector_model.config import SelectorConfig
@@ -33,7 +33,7 @@ def write_sentence_graph(config: SelectorConfig, folder: Path, *, narrowing: boo
     encoder = AutoModel.from_pretrained(resolve_base(config.base_model), attn_implementation="eager")
     target = folder / GRAPH
     full = target.with_name("sentences.onnx")
-    export_encoder(encoder, full, max_length=min(LONGEST, config.max_length))
+    export_encoder(encoder, full, max_length=min(MAX_PASSAGE_TOKENS, config.max_length))
     strip_notes(full)
     quantise(full, target, narrowing=narrowing)
     full.unlink()

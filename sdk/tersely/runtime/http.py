@@ -25,7 +25,7 @@ _MAX_REFUSAL_BYTES = 2**16
 """Largest number of bytes that are read of an answer that is not a success."""
 _PAUSE_S = 0.5
 """Seconds before the second attempt; each further pause is twice as long."""
-_BUSY = frozenset({408, 409, 429})
+_BUSY_CODES = frozenset({408, 409, 429})
 """HTTP codes below 500 after which another attempt may succeed."""
 
 
@@ -221,7 +221,7 @@ def _make_refusal(response: httpx2.Response, body: bytes) -> _FailureError:
         pause_s = 0.0
     return _FailureError(
         f"refused the request: HTTP {status} {message}".rstrip(),
-        is_temporary=status in _BUSY or status >= 500,
+        is_temporary=status in _BUSY_CODES or status >= 500,
         pause_s=pause_s if pause_s > 0 else 0.0,  # nan too
     )
 

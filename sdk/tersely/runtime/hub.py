@@ -36,7 +36,7 @@ def download_model(name: str) -> Path:
         ArtifactError: the hub has no such model, it cannot be reached and its cache lacks the model, or the
             model exceeds a limit.
     """
-    return _find(name, name, FILES, "config.json").parent
+    return _fetch(name, name, FILES, "config.json").parent
 
 
 def download_file(name: str) -> Path:
@@ -45,10 +45,10 @@ def download_file(name: str) -> Path:
     Raises the errors of `download_model`.
     """
     owner, model, file = name.split("/", 2)
-    return _find(name, f"{owner}/{model}", (file,), file)
+    return _fetch(name, f"{owner}/{model}", (file,), file)
 
 
-def _find(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
+def _fetch(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
     """Download the files of a model that match `patterns`, and return the path of one of them, `needed`.
 
     `asked` is the name that the user gave, for messages.

@@ -78,8 +78,8 @@ class EncoderSession:
         return EncoderSession, (self.path, self.threads)
 
 
-_shared: WeakValueDictionary[tuple[int, ...], Any] = WeakValueDictionary()
-_sharing = ProcessLock()
+_shared_sessions: WeakValueDictionary[tuple[int, ...], Any] = WeakValueDictionary()
+_sharing_lock = ProcessLock()
 
 
 def _share_session(path: Path, threads: int) -> Any:
@@ -90,10 +90,10 @@ def _share_session(path: Path, threads: int) -> Any:
         raise ArtifactError(f"{path} is missing. Reinstall tersely, or export the model again.") from error
     # The key changes if the file is replaced, and after a fork, because sessions from before it are useless.
     key = (os.getpid(), file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, threads)
-    with _sharing.hold():
-        session = _shared.get(key)
+    with _sharing_lock.hold():
+        session = _shared_sessions.get(key)
         if session is None:
-            session = _shared[key] = _open_session(path, threads)
+            session = _shared_sessions[key] = _open_session(path, threads)
         return session
 
 

@@ -37,7 +37,7 @@ from tersely.score.words import find_names, find_numbers
 
 FILE = "answerable.json"
 
-HARD = frozenset({"package_questions"})
+HARD_DATA_SETS = frozenset({"package_questions"})
 """Data sets of the calibration. For questions like theirs, `abstain` promises nothing: of held-out questions
 about other software packages, 81 % got through instead of 90 % (training/LOG.md)."""
 
@@ -139,7 +139,7 @@ class Answerability:
         features = answer_features(m, logits, near, first_logits)
         probability = float(sigmoid(self.layer(features[None, :]))[0])
         nearest, distance = self.reference.find_nearest(shift_features(m, logits, first_logits))
-        return Judgement(probability, distance, self._name_set(nearest) in HARD)
+        return Judgement(probability, distance, self._name_set(nearest) in HARD_DATA_SETS)
 
     def _name_set(self, centre: int) -> str | None:
         """Return the name of the data set that a centre belongs to; None after `calibrate`, because the new

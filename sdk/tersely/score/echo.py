@@ -1,7 +1,7 @@
 """Find documents that echo the question, as a trick to be ranked first, or as a list of questions.
 
-An echo is a sentence that contains nearly every word of the question. Honest texts rarely have any: for none
-of 984 held-out training questions, a document had two. If half of a document are echoes, only its best
+An echo is a sentence that contains nearly every word of the question. Honest texts rarely have one: for 984
+held-out training questions, no document had two. If at least half of a document are echoes, only its best
 sentence competes with other documents (training/LOG.md).
 
 In a log or a table, every row may contain the words of the question, while the rest of the row is the answer.

@@ -27,7 +27,7 @@ from tersely.tokens import replace_surrogates
 
 UNKNOWN = "[UNK]"
 
-LENGTH = 4
+GRAM_CHARACTERS = 4
 """Number of characters of an n-gram of a word."""
 
 GRAM_FEATURES = (
@@ -65,9 +65,9 @@ def split_grams(text: str) -> list[str]:
     grams: list[str] = []
     for term in split_terms(unicodedata.normalize("NFKC", text)):
         grams.append(term)
-        if len(term) >= LENGTH:
+        if len(term) >= GRAM_CHARACTERS:
             marked = f"<{term}>"
-            grams += [marked[i : i + LENGTH] for i in range(len(marked) - LENGTH + 1)]
+            grams += [marked[i : i + GRAM_CHARACTERS] for i in range(len(marked) - GRAM_CHARACTERS + 1)]
     return grams
 
 

@@ -47,10 +47,10 @@ _CLASSES = np.array(
 """A row for each Latin-1 character, and a last row for all others. The columns are 1 or 0: whether it is a
 letter, a digit, a capital, a sign."""
 
-INSIDE = 0.94
+INSIDE_SHARE = 0.94
 """Share of the calibration's requests that lie inside the bound."""
 
-UNSEEN = 2.0
+UNSEEN_GAP = 2.0
 """A token counts as unseen if its inverse document frequency is within this distance of the highest one."""
 
 
@@ -62,7 +62,7 @@ def shift_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
     text = " ".join(m.texts)
     classes = _count_characters(text)
     idf, query_idf = m.idf[m.index.ids], m.idf[np.asarray(m.query_ids, dtype=np.int64)]
-    seen_idf = m.idf.max() - UNSEEN  # the highest value of a token that counts as seen
+    seen_idf = m.idf.max() - UNSEEN_GAP  # the highest value of a token that counts as seen
     return np.array(
         [
             _mean(idf),
@@ -105,11 +105,11 @@ class Reference:
         return self.find_nearest(features)[1]
 
     def widen(self, distances: Sequence[float]) -> Reference:
-        """Return the reference with a bound that most of the requests (the share `INSIDE`) do not exceed.
+        """Return the reference with a bound that most of the requests (`INSIDE_SHARE` of them) do not exceed.
 
         `distances` are those of the requests, in units of the present bound. The bound never shrinks.
         """
-        farthest = float(np.quantile(distances, INSIDE)) if distances else 0.0
+        farthest = float(np.quantile(distances, INSIDE_SHARE)) if distances else 0.0
         return replace(self, bound=self.bound * max(1.0, farthest))
 
     def to_dict(self) -> dict[str, Any]:

@@ -33,20 +33,20 @@ from tersely.score.matching import Floats
 from tersely.score.protocol import ScoredInput
 from tersely.score.vectors import Embedder, Vectors, unpack
 
-COVERAGE = 0.5
+COVERAGE_WEIGHT = 0.5
 """Weight of the share of the query's terms that a document contains. A cosine has the weight 1."""
 
-MARGIN = 0.25
+MAX_LEAD = 0.25
 """Largest lead of the best window's value over a window that is not ruled out."""
 
-FEWEST = 4
-"""Number of best windows that are always read, or SHARE of all windows if that is more."""
-SHARE = 1 / 8
+MIN_WINDOWS = 4
+"""Number of best windows that are always read, or WINDOW_SHARE of all windows if that is more."""
+WINDOW_SHARE = 1 / 8
 
-FURTHER = 6
-"""Number of windows that are read in addition for another hop, or SHARE of all if that is more."""
+EXTRA_WINDOWS = 6
+"""Number of windows that are read in addition for another hop, or WINDOW_SHARE of all if that is more."""
 
-NEARNESS = 0.5
+NEARNESS_WEIGHT = 0.5
 """Weight of the cosine to the best sentences so far, for these further windows."""
 
 _COVERAGE = EXACT_FEATURES.index("coverage_document")
@@ -77,7 +77,7 @@ class Sieve:
         A sentence without a vector gets the lowest nearness of all sentences.
         """
         near = (vectors @ query).astype(np.float64)
-        estimates = near + COVERAGE * m.exact[:, _COVERAGE]
+        estimates = near + COVERAGE_WEIGHT * m.exact[:, _COVERAGE]
         passage = _compare_windows(vectors, query, windows, offsets, m)
         return cls(
             vectors,
@@ -95,8 +95,8 @@ class Sieve:
     ) -> tuple[list[Window], list[Window]]:
         """Return the windows to read, and those that are ruled out. Both keep their order."""
         values = np.array(best_values(windows, self.estimates, offsets))
-        enough = float(values[np.isfinite(values)].max(initial=-np.inf)) - MARGIN
-        return _divide(windows, values, FEWEST, enough)
+        enough = float(values[np.isfinite(values)].max(initial=-np.inf)) - MAX_LEAD
+        return _divide(windows, values, MIN_WINDOWS, enough)
 
     def divide_again(
         self, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches, first_logits: Floats
@@ -107,8 +107,8 @@ class Sieve:
         """
         near = np.nan_to_num(self.vectors @ self.vectors[path_starts(m, first_logits)].T).max(axis=1)
         title = bridge_features(m, first_logits)[:, _TITLE_IN_BEST]
-        values = np.array(best_values(windows, self.estimates + NEARNESS * near + title, offsets))
-        return _divide(windows, values, FURTHER, math.inf)
+        values = np.array(best_values(windows, self.estimates + NEARNESS_WEIGHT * near + title, offsets))
+        return _divide(windows, values, EXTRA_WINDOWS, math.inf)
 
 
 def read_vectors(documents: Sequence[ScoredInput], dimension: int) -> Vectors:
@@ -194,7 +194,7 @@ def _divide(
     Windows with a value of at least `enough` are read, and so are the best of those that may be ruled out.
     """
     can_wait = np.isfinite(values)
-    count = max(fewest, math.ceil(SHARE * can_wait.sum()))
+    count = max(fewest, math.ceil(WINDOW_SHARE * can_wait.sum()))
     best = np.argsort(np.where(can_wait, -values, np.inf), kind="stable")[:count]
     read = values >= enough
     read[best] = True

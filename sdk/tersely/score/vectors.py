@@ -26,11 +26,11 @@ from tersely.score.layout import EncodedDocument, Ids, Layout
 
 GRAPH = "onnx/sentences_quantized.onnx"
 _INPUTS, _STATES = ("input_ids", "attention_mask"), "states"
-LONGEST = 256
+MAX_PASSAGE_TOKENS = 256
 """Number of tokens that the graph reads at once, special tokens included."""
 TIME_SHARE = 0.5
 """Share of the remaining time that vectors may take. The rest is for reading with the question."""
-_PROOF = "The bridge was built in 1861."
+_TEST_TEXT = "The bridge was built in 1861."
 
 _EDGES, _LEVELS = (-0.98, 0.0, 0.98), (-1.51, -0.453, 0.453, 1.51)
 """Edges and values of the four levels of a stored number, in standard deviations. They lose the least of a
@@ -67,11 +67,11 @@ class Embedder:
         if not artifact.lists(GRAPH):
             raise ArtifactError(f"{artifact.path} has no {GRAPH}. Export the model again.")
         self.layout = layout or Layout.load(artifact)
-        self._longest = min(LONGEST, self.layout.config.max_length)
+        self._max_tokens = min(MAX_PASSAGE_TOKENS, self.layout.config.max_length)
         self._workers = Workers(allowed_threads(threads))
         with artifact.translate_errors():
             self._session = EncoderSession(artifact.file(GRAPH), 1)
-            proof = self(self.layout.tokenize([_PROOF]))
+            proof = self(self.layout.tokenize([_TEST_TEXT]))
             if not np.isfinite(proof).all():
                 raise ValueError(f"{GRAPH} gives vectors that are not numbers")
         self.dimension = int(proof.shape[1])
@@ -119,7 +119,7 @@ class Embedder:
         for number, sentence in enumerate(document.sentences):
             start = 0
             while start < len(sentence):
-                room = self._longest - 1 - len(current.ids)
+                room = self._max_tokens - 1 - len(current.ids)
                 if len(sentence) - start > room and current.spans:
                     passages.append(current)
                     current = Passage(list(title), [])
@@ -135,7 +135,7 @@ class Embedder:
 
     def _frame(self, text: Sequence[int]) -> Ids:
         config = self.layout.config
-        return [config.cls_id, *text[: self._longest - 2], config.sep_id]
+        return [config.cls_id, *text[: self._max_tokens - 2], config.sep_id]
 
     def _run(self, ids: Ids) -> Vectors:
         """Return the states of the tokens, shape (tokens, dimension)."""

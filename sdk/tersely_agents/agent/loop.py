@@ -176,9 +176,9 @@ class Agent:
 
     def _settle(self, state: EpisodeState, rows_written: int) -> EpisodeState:
         """Set the outcome of a state that cannot go on, and write its new turns to the trace file."""
-        most = self._setup.max_turns
-        if state.outcome is None and state.turns >= most:
-            state = state.end(f"there is no answer after {most} turns", "turns")
+        max_turns = self._setup.max_turns
+        if state.outcome is None and state.turns >= max_turns:
+            state = state.end(f"there is no answer after {max_turns} turns", "turns")
         if state.outcome is None:
             state = state.strategy.settle(state)
         new = state.trace[rows_written:]

@@ -26,7 +26,7 @@ CORRECTION = "\nMy action is not correct. Let me rethink.\n"
 """Text after a turn that is not an action (RECON, algorithm 1, line 23)."""
 
 _ACTION = re.compile(r"<(?P<kind>search|answer)>(?P<text>.*?)</(?P=kind)>", re.DOTALL)
-_OPEN = re.compile(r"<(search|answer)>(?!.*<)", re.DOTALL)
+_OPEN_TAG = re.compile(r"<(search|answer)>(?!.*<)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ReconStrategy(Strategy):
         """Take the search or the answer of the reply; without one, ask the model to rethink."""
         if isinstance(reply, ChatError):
             return state.fail(str(reply), "server")
-        text = reply.text if self.setup.strict else _close(reply)
+        text = reply.text if self.setup.strict else _restore_closing_tag(reply)
         action = _ACTION.search(text)
         if action is None:
             response = state.response + text + CORRECTION
@@ -79,7 +79,7 @@ class ReconStrategy(Strategy):
         return replace(state, response=f"{state.response}\n<information>{information}</information>\n")
 
 
-def _close(reply: Reply) -> str:
+def _restore_closing_tag(reply: Reply) -> str:
     """Return the text of a reply with its closing tag. Most servers cut the tag off, as the stop text."""
-    last = _OPEN.search(reply.text)
+    last = _OPEN_TAG.search(reply.text)
     return f"{reply.text}</{last[1]}>" if last is not None and reply.finish == "stop" else reply.text

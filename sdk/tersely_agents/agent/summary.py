@@ -37,7 +37,7 @@ _NOTHING = "(none)"
 _THOUGHT_CHARACTERS = 400
 _ARGUMENT_CHARACTERS = 200
 _OTHER_CHARACTERS = _THOUGHT_CHARACTERS + _ARGUMENT_CHARACTERS
-_BLOCK = 100
+_BLOCK_CHARACTERS = 100
 """Number of characters in a block. A rule of a grammar counts a long text by blocks, because llama.cpp
 refuses to count to 2,000."""
 
@@ -94,25 +94,25 @@ class SummaryStrategy(Strategy):
                 return state.fail(str(error), "malformed")
             if state.retry:
                 return self._fall_back(state, reply.text, str(error), tools)
-            return replace(state, retry=_correct(reply.text, error))
+            return replace(state, retry=_ask_for_correction(reply.text, error))
         # In the first turn, only the question can be summarised.
         text = source or (state.question if turn.summary else "")
         score = quality(turn.summary, text, state.question, turn.level).total if text else None
-        summary = turn.summary if self.setup.strict else self._limit(turn.summary, state.question)
+        summary = turn.summary if self.setup.strict else self._shorten_summary(turn.summary, state.question)
         is_retry = bool(state.retry)
         state = replace(state, summary=summary, reason=None)
-        return self._act(state, turn.call, level=turn.level.number, quality=score, retried=is_retry)
+        return self._run_call(state, turn.call, level=turn.level.number, quality=score, retried=is_retry)
 
-    def _limit(self, summary: str, question: str) -> str:
+    def _shorten_summary(self, summary: str, question: str) -> str:
         """Shorten a summary that is longer than the highest level allows.
 
         A model that only adds to its summary would otherwise make the prompt longer in every turn.
         """
-        most = LEVELS[-1].characters[1]
-        if len(summary) <= most:
+        max_characters = LEVELS[-1].characters[1]
+        if len(summary) <= max_characters:
             return summary
         short = self.setup.compressor.compress(question, [summary], level=5).text
-        return short if 0 < len(short) <= most else summary[:most]
+        return short if 0 < len(short) <= max_characters else summary[:max_characters]
 
     def _fall_back(self, state: EpisodeState, text: str, problem: str, tools: Sequence[Tool]) -> EpisodeState:
         """Take a turn for a model that failed twice: an extractive summary, and the call that can be read.
@@ -140,7 +140,7 @@ class SummaryStrategy(Strategy):
             else:
                 reason = f"{state.reason}, and nothing was found to answer from"
                 return state.with_turn(**fields).end(reason, "malformed")
-        return self._act(state, call, **fields)
+        return self._run_call(state, call, **fields)
 
     def _summarise(self, source: str, question: str) -> tuple[str, Level, float | None]:
         """Return an extractive summary, its level and its quality. The best score chooses the level."""
@@ -159,7 +159,7 @@ class SummaryStrategy(Strategy):
         answer = self.setup.compressor.compress(question, [text], budget=ANSWER_TOKENS).text
         return Call(finish, {"answer": answer, "explanation": "taken from the summary by the compressor"})
 
-    def _act(self, state: EpisodeState, call: Call, **fields: Any) -> EpisodeState:
+    def _run_call(self, state: EpisodeState, call: Call, **fields: Any) -> EpisodeState:
         """Run the tool that a turn calls. The state already holds the summary of the turn."""
         result = run_tool(call.tool, call.arguments)
         state = self.record(state, call.tool.name, call.arguments, result, summary=state.summary, **fields)
@@ -255,8 +255,8 @@ def write_grammar(tools: Sequence[Tool], material: int, max_tokens: int | None =
     optional = "" if material else "?"
     turns: list[str] = []
     for level in levels:
-        least, most = level.characters
-        summary = _text_rule("<", min(least, material), max(least, min(most, room)))
+        shortest, longest = level.characters
+        summary = _text_rule("<", min(shortest, material), max(shortest, min(longest, room)))
         turns.append(f'"{level.number}</summary_level>\\n<summary>" ({summary}){optional}')
     rules = {
         "root": f'"<think>" thought "</think>\\n<summary_level>" ({" | ".join(turns)}) "</summary>\\n" call',
@@ -267,17 +267,18 @@ def write_grammar(tools: Sequence[Tool], material: int, max_tokens: int | None =
     return "\n".join(f"{name} ::= {rule}" for name, rule in rules.items())
 
 
-def _text_rule(excluded: str, least: int, most: int) -> str:
-    """Return a rule for a text of `least` to `most` characters without white space at its ends."""
+def _text_rule(excluded: str, shortest: int, longest: int) -> str:
+    """Return a rule for a text of `shortest` to `longest` characters without white space at its ends."""
     visible, other = f"[^{excluded} \\t\\n]", f"[^{excluded}]"
-    if least <= 1:
-        return f"{visible} {other}{{0,{most - 1}}}"
+    if shortest <= 1:
+        return f"{visible} {other}{{0,{longest - 1}}}"
     # The rule counts `first` characters, then whole blocks, then at most `last` characters. If the number of
     # blocks may vary, `last` is at least as large as a block. So every length is possible.
-    fewest, first = divmod(least - 2, _BLOCK)
-    more = max(0, (most - least) // _BLOCK - 1)
-    last = most - least - more * _BLOCK
-    body = f"{other}{{{first}}} ({other}{{{_BLOCK}}}){{{fewest},{fewest + more}}} {other}{{0,{last}}}"
+    fewest, first = divmod(shortest - 2, _BLOCK_CHARACTERS)
+    more = max(0, (longest - shortest) // _BLOCK_CHARACTERS - 1)
+    last = longest - shortest - more * _BLOCK_CHARACTERS
+    block = f"{other}{{{_BLOCK_CHARACTERS}}}"
+    body = f"{other}{{{first}}} ({block}){{{fewest},{fewest + more}}} {other}{{0,{last}}}"
     return f"{visible} {body} {visible}"
 
 
@@ -287,7 +288,7 @@ def _call_rule(tool: Tool) -> str:
     return f'"<function={tool.name}>" {parameters} "</function>"'
 
 
-def _correct(text: str, error: MalformedError) -> tuple[Message, ...]:
+def _ask_for_correction(text: str, error: MalformedError) -> tuple[Message, ...]:
     """Return the reply that cannot be read, and a message about its error."""
     complaint = f"That cannot be read: {error}. Answer again with all four parts."
     return {"role": "assistant", "content": text}, {"role": "user", "content": complaint}

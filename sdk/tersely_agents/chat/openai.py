@@ -26,8 +26,8 @@ from tersely_agents.chat.protocol import (
 if TYPE_CHECKING:
     import httpx2
 
-_OPENAI = "https://api.openai.com/v1"
-_COMPLETIONS = "/chat/completions"
+_OPENAI_URL = "https://api.openai.com/v1"
+_COMPLETIONS_PATH = "/chat/completions"
 
 
 class OpenAIChat:
@@ -72,7 +72,7 @@ class OpenAIChat:
         )
         # OpenAI's newer models accept only the new name, other servers often only the old one.
         is_openai = self._endpoint.address.host == "api.openai.com"
-        self._limit = "max_completion_tokens" if is_openai else "max_tokens"
+        self._max_tokens_name = "max_completion_tokens" if is_openai else "max_tokens"
         self._sampling = check_sampling(sampling)
         # A connection belongs to the event loop that opened it.
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
@@ -80,7 +80,9 @@ class OpenAIChat:
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
         """Return the model's next message. Raises ChatError if none comes in time."""
-        return self._read(self._endpoint.send(_COMPLETIONS, self._build_request(messages, options)))
+        return self._parse_answer(
+            self._endpoint.send(_COMPLETIONS_PATH, self._build_request(messages, options))
+        )
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
         """Do the same as `complete` without blocking the event loop. Connections stay open until `aclose`."""
@@ -89,7 +91,7 @@ class OpenAIChat:
         client = self._clients.get(loop)
         if client is None:
             client = self._clients[loop] = self._endpoint.open()
-        return self._read(await self._endpoint.asend(client, _COMPLETIONS, request))
+        return self._parse_answer(await self._endpoint.asend(client, _COMPLETIONS_PATH, request))
 
     async def aclose(self) -> None:
         """Close the connections of `acomplete` in the running event loop. Later calls open new ones."""
@@ -110,7 +112,7 @@ class OpenAIChat:
         given = [*self._sampling.items(), *options.items()]
         request: dict[str, Any] = {key: value for key, value in given if value is not None}
         if "max_tokens" in request:
-            request[self._limit] = request.pop("max_tokens")
+            request[self._max_tokens_name] = request.pop("max_tokens")
         if request.pop("continue_last", False):  # the protocol has no name for it; vLLM and llama.cpp do
             request |= {"add_generation_prompt": False, "continue_final_message": True}
         if "stop" in request:
@@ -125,7 +127,7 @@ class OpenAIChat:
         asked: list[Message] = check_list(messages, Mapping, "messages", "Pass a list of messages.")
         return {"model": self.name, "messages": [dict(message) for message in asked], **request}
 
-    def _read(self, answer: bytes) -> Reply:
+    def _parse_answer(self, answer: bytes) -> Reply:
         try:
             return parse_reply(parse_json(answer))
         except MALFORMED_ERRORS as error:
@@ -142,7 +144,7 @@ def _choose_url(base_url: str | None) -> str:
         if not base_url:
             raise InvalidInputError("base_url is empty. Pass an address, or None for OPENAI_BASE_URL.")
         return base_url
-    url = os.environ.get("OPENAI_BASE_URL", _OPENAI)
+    url = os.environ.get("OPENAI_BASE_URL", _OPENAI_URL)
     if not url.strip():
         raise InvalidInputError("OPENAI_BASE_URL is empty. Unset it, or set it to an address.")
     return url

@@ -33,9 +33,9 @@ several resets is longer than a model can read."""
 TRIES = 2
 """Number of calls of the model before an answer that cannot be read is an error."""
 
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+_JSON_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _FIELDS = ("TITLE", "DESCRIPTION", "CONTENT")
-_HEAD = re.compile(r"^[ \t]*\**EXPERIENCE\s+\d+\s*:?\**[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_LESSON_HEADING = re.compile(r"^[ \t]*\**EXPERIENCE\s+\d+\s*:?\**[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 _ASK_OUTCOME = (
     "OUTCOME: success if the lesson comes from what a successful attempt did, failure if it comes from what "
@@ -86,7 +86,7 @@ def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]
         ChatError: the model does not answer.
         InvalidInputError: another argument cannot be used.
     """
-    _check(model, problem, [attempt])
+    _check_arguments(model, problem, [attempt])
     log = render_messages(attempt.messages)
     if ApproximateCounter().count(log) > LOG_TOKENS:
         documents = [render_messages([message]) for message in attempt.messages]
@@ -120,7 +120,7 @@ def extract(
         ChatError: the model does not answer.
         InvalidInputError: another argument cannot be used.
     """
-    attempts = _check(model, problem, attempts)
+    attempts = _check_arguments(model, problem, attempts)
     for name, value in (("expected", expected), ("run", run)):
         if value is not None:
             check_text(value, name, "Pass text, or None.")
@@ -165,7 +165,7 @@ def format_experiences(recalled: Sequence[Recalled]) -> str:
     return load_prompt("experience_recalled").render(experiences=text)
 
 
-def _check(model: object, problem: object, attempts: object) -> list[Attempt]:
+def _check_arguments(model: object, problem: object, attempts: object) -> list[Attempt]:
     check_members(model, ("complete", "name"), "The model", "Pass a model of tersely_agents.chat.")
     if not check_text(problem, "problem").strip():
         raise InvalidInputError("The problem is empty. Pass what was attempted.")
@@ -197,7 +197,7 @@ def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
 
 
 def _parse_condensed(text: str) -> dict[str, Any]:
-    match = _OBJECT.search(text)
+    match = _JSON_OBJECT.search(text)
     value: object = parse_json(match[0]) if match else None
     if not isinstance(value, dict):
         raise ValueError("there is no JSON object")
@@ -212,7 +212,7 @@ def _parse_condensed(text: str) -> dict[str, Any]:
 
 def _parse_lessons(text: str, is_mixed: bool) -> list[Lesson]:
     """Return the lessons of an answer. Raises ValueError with the problem, for the model."""
-    blocks = _HEAD.split(text)[1:]
+    blocks = _LESSON_HEADING.split(text)[1:]
     if not blocks:
         raise ValueError('there is no line "EXPERIENCE 1:"')
     if len(blocks) > MOST_EXPERIENCES:

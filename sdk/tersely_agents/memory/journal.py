@@ -108,7 +108,7 @@ class Journal:
         if checked["role"] == "tool" and over is not None:
             query = transcript.query_of_call(checked["tool_call_id"])
             shown, originals = self.resetter.shortener.shorten(shown, over, query)
-        is_full = self.resetter.fills(transcript, shown.message)
+        is_full = self.resetter.must_hold_back(transcript, shown.message)
         event: MessageEvent = {"kind": "message", "message": shown.message, "full": is_full}
         if shown.key is not None:
             event["original"] = shown.key
@@ -127,8 +127,8 @@ class Journal:
 
     def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
         """End a transcript. One with more than `max_steps` assistant messages stays overlong."""
-        most = self.settings.max_steps
-        if most is not None and transcript.steps > most:
+        max_steps = self.settings.max_steps
+        if max_steps is not None and transcript.steps > max_steps:
             return transcript
         return self._write(transcript, {"kind": "outcome", "outcome": ending})
 
@@ -203,8 +203,8 @@ class Journal:
     def _apply(self, transcript: Transcript, event: Event, originals: Originals) -> Transcript:
         """Return the transcript after the event. The last step that is allowed makes it overlong."""
         after = transcript.apply(event, self.resetter.count, originals)
-        most = self.settings.max_steps
-        is_last = most is not None and after.steps >= most and not after.open_step
+        max_steps = self.settings.max_steps
+        is_last = max_steps is not None and after.steps >= max_steps and not after.open_step
         return replace(after, ending="overlong") if is_last and after.ending is None else after
 
     def _replay(self, events: Sequence[Json]) -> Transcript:

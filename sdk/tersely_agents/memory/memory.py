@@ -235,7 +235,7 @@ class AgentMemory:
                 return None
             transcript, resetter = self._transcript, self.journal.resetter
             request = self.summary_request()
-            is_needed = resetter.takes_out(transcript)
+            is_needed = resetter.removes_messages(transcript)
             return transcript.resets, request if is_needed else None, resetter.summary_options(tools)
 
     def _end_reset(self, text: str, resets: int) -> None:

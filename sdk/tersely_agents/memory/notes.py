@@ -26,7 +26,7 @@ from tersely_agents.prompts import escape_tag, load_prompt
 
 EARLIER_NOTES = "Earlier notes:"
 _USER, _ASSISTANT = "User:", "Assistant:"
-_WRITERS = {"user": _USER, "assistant": _ASSISTANT, "system": "System:", "developer": "System:"}
+_SOURCES = {"user": _USER, "assistant": _ASSISTANT, "system": "System:", "developer": "System:"}
 _LEAST_EXCHANGE = 32
 """Smallest number of tokens in which an exchange (a question and its answer) is worth quoting."""
 _EXCHANGE_SHARE = 0.7
@@ -35,7 +35,7 @@ _QUESTION_SHARE = 0.35
 """Largest share of an exchange for its question."""
 _SOURCE_TOKENS = 4
 """Number of tokens reserved for the line that names the user."""
-_EMPTY = re.compile(r"(?:[\W\d_]|…)*")
+_NO_LETTERS = re.compile(r"(?:[\W\d_]|…)*")
 _NAME_CHARACTERS = 60
 """Largest number of characters of a tool's name."""
 _TAKEN_OUT = "Earlier messages were taken out. These notes replace them."
@@ -61,7 +61,7 @@ def quote_messages(messages: Sequence[Json]) -> list[Quote]:
         if message["role"] == "tool":
             source = f"Tool {names.get(message['tool_call_id'], '')}".rstrip() + ":"
         else:
-            source = _WRITERS[message["role"]]
+            source = _SOURCES[message["role"]]
         quotes.append(Quote(source, remove_head(get_text(message))))
         for call in message.get("tool_calls") or ():
             function = call.get("function", {})
@@ -75,7 +75,7 @@ def render_quotes(quotes: Sequence[Quote]) -> str:
     lines: list[str] = []
     before = None
     for source, text in quotes:
-        quoted = [f"> {line}" for line in text.splitlines() if not _EMPTY.fullmatch(line)]
+        quoted = [f"> {line}" for line in text.splitlines() if not _NO_LETTERS.fullmatch(line)]
         if quoted and source != before:
             lines.append(source)
             before = source
@@ -124,7 +124,7 @@ def _drop_empty(quotes: Sequence[Quote]) -> list[Quote]:
     kept: dict[Quote, None] = {}
     for quote in quotes:
         text = quote.text.strip()
-        is_nothing = _EMPTY.fullmatch(text) or text in ("{}", "null", "None")
+        is_nothing = _NO_LETTERS.fullmatch(text) or text in ("{}", "null", "None")
         if not is_nothing and re.sub(r"[\W\d_]+", " ", ACKNOWLEDGEMENT.sub(" ", text)).strip():
             kept.setdefault(quote)
     return list(kept)
@@ -266,7 +266,7 @@ def _shorten_answer(shortener: Shortener, text: str, limit: int, question: str) 
         return text
     result = shortener.compressor.compress(question, [text], budget=limit)
     lines = result.text.splitlines() if _find_best(result) in result.kept else []
-    return "\n".join(line for line in lines if not _EMPTY.fullmatch(line))
+    return "\n".join(line for line in lines if not _NO_LETTERS.fullmatch(line))
 
 
 def _choose_quotes(

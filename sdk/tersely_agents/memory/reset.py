@@ -70,7 +70,7 @@ class Resetter:
     count: Count
     shortener: Shortener
 
-    def fills(self, transcript: Transcript, message: Json) -> bool:
+    def must_hold_back(self, transcript: Transcript, message: Json) -> bool:
         """Return whether the message completes a step that must be held back, because the context is full or
         would reach the limit with it."""
         waiting = [i for i in transcript.unanswered if i != message.get("tool_call_id")]
@@ -88,10 +88,10 @@ class Resetter:
         return held > self.settings.share(HELD_SHARE)
 
     def may_reset(self, transcript: Transcript) -> bool:
-        most = self.settings.max_summaries
-        return most is None or transcript.resets < most
+        max_resets = self.settings.max_summaries
+        return max_resets is None or transcript.resets < max_resets
 
-    def takes_out(self, transcript: Transcript) -> bool:
+    def removes_messages(self, transcript: Transcript) -> bool:
         """Return whether a reset would remove something from the context, so that notes are needed."""
         if transcript.resets and get_text(transcript.segment.base[-1]).startswith(("<notes>", LEFT_OUT)):
             return True
@@ -169,12 +169,12 @@ class Resetter:
     def summary_options(self, tools: Sequence[Mapping[str, Any]] | None) -> Options:
         """Return the options of a request for a summary. The tools are sent along, unused, because without
         them the prompt would begin differently."""
-        most, choice = self.settings.summary_limit, "none" if tools else None
-        return {"max_tokens": most, "tools": tools, "tool_choice": choice}
+        max_tokens, choice = self.settings.summary_limit, "none" if tools else None
+        return {"max_tokens": max_tokens, "tools": tools, "tool_choice": choice}
 
     def extract(self, transcript: Transcript) -> str:
         """Quote the sentences of the context that the user's request needs most."""
-        if not self.takes_out(transcript):
+        if not self.removes_messages(transcript):
             return ""
         last = transcript.closed[-1].notes if transcript.closed else None
         is_quoted = last is not None and not last.is_by_policy
@@ -184,9 +184,9 @@ class Resetter:
             messages.pop()  # `_keep_later` keeps the newest one
         quotes = [*notes, *quote_messages(messages)]
         quotes = [quote._replace(text=transcript.board.remove_known(quote.text)) for quote in quotes]
-        most = self._measure_room(transcript)
-        statements = render_pins(self._choose_statements(transcript, transcript.first, most))
-        room = min(self.settings.summary_limit, most - self.count(statements))
+        total_room = self._measure_room(transcript)
+        statements = render_pins(self._choose_statements(transcript, transcript.first, total_room))
+        room = min(self.settings.summary_limit, total_room - self.count(statements))
         return extract_notes(self.shortener, transcript.user_request, quotes, room)
 
     def reset(
@@ -248,28 +248,26 @@ class Resetter:
         reserve: int,
     ) -> Json:
         """Return the notes that follow the kept messages. They leave `reserve` tokens."""
-        is_taken_out, task = self.takes_out(transcript), transcript.user_request
-        most = self._measure_room(transcript)
-        room = self.settings.summary_limit
+        is_taken_out, task = self.removes_messages(transcript), transcript.user_request
+        total_room = self._measure_room(transcript)
+        notes_room = self.settings.summary_limit
         if by == "policy":
-            summary = self.shortener.fit(summary, room, task) if room else ""
-            most -= self.count(summary)
+            summary = self.shortener.fit(summary, notes_room, task) if notes_room else ""
+            total_room -= self.count(summary)
         while True:
-            statements = self._choose_statements(transcript, kept, most)
-            if by == "extractive":
-                left = min(room, most - self.count(render_pins(statements)))
-                text = (
-                    summary
-                    if self.count(summary) <= left
-                    else extract_notes(self.shortener, task, read_quotes(summary), left)
-                )
+            statements = render_pins(self._choose_statements(transcript, kept, total_room))
+            if by == "policy":
+                text = self.shortener.fit(summary, notes_room, task) if notes_room else ""
             else:
-                text = self.shortener.fit(summary, room, task) if room else ""
-            notes = wrap_notes(text, transcript.pins, render_pins(statements), is_taken_out)
+                text, left = summary, min(notes_room, total_room - self.count(statements))
+                if self.count(summary) > left:
+                    text = extract_notes(self.shortener, task, read_quotes(summary), left)
+            notes = wrap_notes(text, transcript.pins, statements, is_taken_out)
             used = measure_tokens(Segment((*kept, notes), follows_reset=True).shown, self.count)
-            if used < self.settings.limit - reserve or not (room or most):
+            if used < self.settings.limit - reserve or not (notes_room or total_room):
                 return notes
-            room, most = room // 2, most // 2  # the parts need not add up to the whole
+            # Halve the room, because the parts together may have more tokens than counted one by one.
+            notes_room, total_room = notes_room // 2, total_room // 2
 
     def _measure_room(self, transcript: Transcript) -> int:
         """Return how many tokens the notes and the user's statements may have together."""
@@ -282,11 +280,11 @@ class Resetter:
         notes = self.settings.summary_limit
         return notes + max(least, min(largest, free, _STATEMENTS_PER_NOTES * notes))
 
-    def _choose_statements(self, transcript: Transcript, kept: Sequence[Json], most: int) -> list[Pin]:
+    def _choose_statements(self, transcript: Transcript, kept: Sequence[Json], room: int) -> list[Pin]:
         """Return the user's statements that the kept messages do not already contain."""
         texts = [get_text(m) for m in kept]
         pins = [pin for pin in transcript.board.pins if not any(pin.text in text for text in texts)]
-        return choose_pins(pins, most, self.count, WEAK_SHARE)
+        return choose_pins(pins, room, self.count, WEAK_SHARE)
 
     def _keep_later(
         self, later: Sequence[ContextMessage], transcript: Transcript

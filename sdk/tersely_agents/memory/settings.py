@@ -39,11 +39,11 @@ class MemorySettings:
         ):
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name, unit)
-        most = self.share(SUMMARY_SHARE)
-        if self.summary_tokens is not None and self.summary_tokens > most:
+        largest_summary = self.share(SUMMARY_SHARE)
+        if self.summary_tokens is not None and self.summary_tokens > largest_summary:
             raise InvalidInputError(
-                f"summary_tokens is {self.summary_tokens}, more than a quarter of the limit. Pass {most} or "
-                "less."
+                f"summary_tokens is {self.summary_tokens}, more than a quarter of the limit. Pass "
+                f"{largest_summary} or less."
             )
 
     @property

@@ -100,17 +100,17 @@ class MemoryStore:
         """Return the events of a session, in order; none for a new one."""
         _check_name(session)
         # Read the count before the rows, because another process may be adding some.
-        written = self._counts(session)[0]
-        rows = self._rows(
+        written = self._read_counts(session)[0]
+        rows = self._query(
             session, "SELECT number, event, checksum FROM events WHERE session = ? ORDER BY number"
         )
         events: list[Json] = []
         for place, (number, event, checksum) in enumerate(rows):
             if number != place:
-                raise self._damage(session, f"Event {place}")
-            events.append(self._read(session, f"Event {number}", number, event, checksum))
+                raise self._make_damage_error(session, f"Event {place}")
+            events.append(self._parse_row(session, f"Event {number}", number, event, checksum))
         if len(events) < written:
-            raise self._damage(session, f"An event after event {len(events) - 1}")
+            raise self._make_damage_error(session, f"An event after event {len(events) - 1}")
         return events
 
     def append(
@@ -130,7 +130,7 @@ class MemoryStore:
         rows = [(session, number + i, json.dumps(e)) for i, e in enumerate(events)]
         # Texts are stored as JSON, because they may hold lone surrogates, which UTF-8 does not have.
         texts = [(key, session, json.dumps(text)) for key, text in originals]
-        counts = self._counts(session)
+        counts = self._read_counts(session)
 
         with self._database.transaction() as connection:
             last = connection.execute(
@@ -158,16 +158,16 @@ class MemoryStore:
         """Return the original text with this id; None for an unknown id."""
         _check_name(session)
         check_text(key, "The id of an original")
-        rows = self._rows(session, "SELECT text, checksum FROM originals WHERE session = ? AND id = ?", key)
+        rows = self._query(session, "SELECT text, checksum FROM originals WHERE session = ? AND id = ?", key)
         if rows:
-            return self._read(session, f"The original {key}", key, *rows[0])
-        written = self._counts(session)[1]
+            return self._parse_row(session, f"The original {key}", key, *rows[0])
+        written = self._read_counts(session)[1]
         # Damage may have changed the id.
-        others = self._rows(session, "SELECT id, text, checksum FROM originals WHERE session = ?")
+        others = self._query(session, "SELECT id, text, checksum FROM originals WHERE session = ?")
         if len(others) < written:
-            raise self._damage(session, "An original")
+            raise self._make_damage_error(session, "An original")
         for other in others:
-            self._read(session, f"The original {other[0]}", *other)
+            self._parse_row(session, f"The original {other[0]}", *other)
         return None
 
     def sessions(self) -> list[str]:
@@ -189,36 +189,36 @@ class MemoryStore:
         """Let copies and pickles open the same file. Raises StoreError for a store in RAM."""
         return partial(MemoryStore, redact_secrets=self._redact), (self._database.find_file(),)
 
-    def _rows(self, session: str, statement: str, *values: str) -> list[Any]:
+    def _query(self, session: str, statement: str, *values: str) -> list[Any]:
         try:
             return self._database.rows(statement, (session, *values))
         except StoreError as error:
             raise StoreError(f"The session {session!r} cannot be read. {error}") from error
 
-    def _counts(self, session: str) -> tuple[int, int]:
+    def _read_counts(self, session: str) -> tuple[int, int]:
         """Return how many events and originals of the session were written."""
-        rows = self._rows(session, "SELECT events, originals, checksum FROM sessions WHERE session = ?")
+        rows = self._query(session, "SELECT events, originals, checksum FROM sessions WHERE session = ?")
         if not rows:
             # One statement, because another process may be writing the first events.
             missing = "NOT EXISTS (SELECT 1 FROM sessions WHERE session = ?)"
-            if self._rows(session, f"SELECT 1 FROM events WHERE session = ? AND {missing} LIMIT 1", session):
-                raise self._damage(session, "The number of events")
+            if self._query(session, f"SELECT 1 FROM events WHERE session = ? AND {missing} LIMIT 1", session):
+                raise self._make_damage_error(session, "The number of events")
             return 0, 0
         events, originals, checksum = rows[0]
         if checksum != row_checksum(session, events, originals):
-            raise self._damage(session, "The number of events")
+            raise self._make_damage_error(session, "The number of events")
         return events, originals
 
-    def _read(self, session: str, what: str, place: object, text: object, checksum: object) -> Any:
+    def _parse_row(self, session: str, what: str, place: object, text: object, checksum: object) -> Any:
         """Return the JSON value in a row. Raises StoreError if the row is not as it was written."""
         if checksum != row_checksum(session, place, text):
-            raise self._damage(session, what)
+            raise self._make_damage_error(session, what)
         try:
             return json.loads(cast("str", text))
         except (ValueError, TypeError, RecursionError) as error:
-            raise self._damage(session, what) from error
+            raise self._make_damage_error(session, what) from error
 
-    def _damage(self, session: str, what: str) -> StoreError:
+    def _make_damage_error(self, session: str, what: str) -> StoreError:
         return StoreError(
             f"{self.path} is damaged: {what} of the session {session!r} is not what was written. Run "
             f"`tersely doctor --session {self.path} --save NEW` to save what can be read, or restore a copy."

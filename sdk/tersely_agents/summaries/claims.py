@@ -90,7 +90,7 @@ class Claims:
 
     @cached_property
     def clauses(self) -> list[Clause]:
-        return [self._read_clause(start, end) for start, end in self._split()]
+        return [self._read_clause(start, end) for start, end in self._split_clauses()]
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
@@ -101,27 +101,31 @@ class Claims:
     def numbers(self) -> list[Number]:
         return [
             self._read_number(i, start, end)
-            for start, end in self._split()
+            for start, end in self._split_clauses()
             for i in range(start, end)
-            if self._value(i)
+            if self._read_value(i)
         ]
 
     def list_compared(self, word: str) -> list[tuple[str, ...]]:
         """Return the content words that follow each occurrence of a word, at most three in its clause."""
         return [
             tuple(self._list_terms(i + 1, end))[:_COMPARED]
-            for start, end in self._split()
-            for i in self._find(word, start, end)
+            for start, end in self._split_clauses()
+            for i in self._find_places(word, start, end)
         ]
 
     def list_governed(self, word: str) -> list[str]:
         """Return the content word that each occurrence of a word governs."""
-        return [self._govern(i, i + 1, *span) for span in self._split() for i in self._find(word, *span)]
+        return [
+            self._find_governed(i, i + 1, *span)
+            for span in self._split_clauses()
+            for i in self._find_places(word, *span)
+        ]
 
-    def _find(self, word: str, start: int, end: int) -> Iterator[int]:
+    def _find_places(self, word: str, start: int, end: int) -> Iterator[int]:
         return (i for i in range(start, end) if self.folded[i] == word)
 
-    def _split(self) -> Iterator[tuple[int, int]]:
+    def _split_clauses(self) -> Iterator[tuple[int, int]]:
         """Yield the ranges of the clauses."""
         start = 0
         for i, word in enumerate([*self.folded, ","]):
@@ -133,17 +137,17 @@ class Claims:
     def _list_terms(self, start: int, end: int) -> Iterator[str]:
         for i in range(start, end):
             if self._is_term(i):
-                yield self._value(i) or self.folded[i]
+                yield self._read_value(i) or self.folded[i]
 
     def _is_term(self, i: int) -> bool:
         word = self.folded[i]
         return word[0].isalnum() and word not in _MARKS and word not in _STOPWORDS
 
-    def _govern(self, start: int, end: int, first: int, last: int) -> str:
+    def _find_governed(self, start: int, end: int, first: int, last: int) -> str:
         """Return the content word that the words from `start` to `end` govern in the clause from `first` to
         `last`."""
-        before = list(self._list_terms(first, start))
-        return next(self._list_terms(end, last), before[-1] if before else "")
+        following = next(self._list_terms(end, last), "")
+        return following or next(reversed(list(self._list_terms(first, start))), "")
 
     def _read_clause(self, first: int, last: int) -> Clause:
         marks: list[Mark] = []
@@ -152,7 +156,7 @@ class Claims:
             phrase = next((p for p in PHRASES if tuple(self.folded[i : i + len(p)]) == p), None)
             end = min(last, i + len(phrase or (i,)))
             word = "" if self._is_month(i) else " ".join(phrase or (self.folded[i],))
-            governed = self._govern(i, end, first, last)
+            governed = self._find_governed(i, end, first, last)
             marks += [Mark(kind, values, word, governed) for kind, values in _read_marks(word)]
             i = end
         return Clause(tuple(self._list_terms(first, last)), tuple(marks))
@@ -162,7 +166,7 @@ class Claims:
         is_inside = i > 0 or (len(self._tokens) > 1 and self._tokens[1][0].isdigit())
         return self._tokens[i] == "May" and is_inside
 
-    def _value(self, i: int) -> str:
+    def _read_value(self, i: int) -> str:
         """Return the number at a place in digits, or ""."""
         word = self.folded[i]
         if word[0].isdigit():
@@ -184,14 +188,14 @@ class Claims:
             end += 1 + joint
         if i > first and self._tokens[i - 1] in "$€£¥":
             units.append(UNITS[self._tokens[i - 1]])
-        if end + 1 < last and self.folded[end] == "of" and self._value(end + 1):
+        if end + 1 < last and self.folded[end] == "of" and self._read_value(end + 1):
             end = min(last, end + 3)  # "12 of 80 bids were": the 12 do not count all bids
         before = self.folded[i - 1] if i > first else ""
         return Number(
             word=self._tokens[i],
-            value=self._value(i),
+            value=self._read_value(i),
             units=tuple(dict.fromkeys(units)),
-            governed=self._govern(i, end, first, last),
+            governed=self._find_governed(i, end, first, last),
             is_before=any(self._list_terms(end, last)),
             origin=before if before in ("from", "to") else "",
         )

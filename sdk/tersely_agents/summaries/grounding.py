@@ -109,7 +109,7 @@ class Sources:
     def check(self, sentence: str) -> Checked:
         """Return the units that support the sentence, and the words by which it alters what they say."""
         units = self.find_units(sentence)
-        altered = self._compare(sentence, units)
+        altered = self._find_altered(sentence, units)
         return Checked(() if altered else units, altered)
 
     def find_units(self, sentence: str) -> tuple[Support, ...]:
@@ -135,7 +135,7 @@ class Sources:
             return ()
         return tuple(Support(u.doc, u.start, u.end, round(gain, 4)) for u, gain in chosen)
 
-    def _compare(self, sentence: str, units: Sequence[Support]) -> tuple[str, ...]:
+    def _find_altered(self, sentence: str, units: Sequence[Support]) -> tuple[str, ...]:
         """Return the altered words. The sentence is compared with these units, and with all units that share
         as many words with it as the best of these."""
         if not units:

@@ -128,7 +128,7 @@ class Summarizer:
         if self.model is None or not request.shown:
             return extract_summary(request, request.reason)
         try:
-            reply = complete_safely(self.model, request.messages(), **self._limit(request))
+            reply = complete_safely(self.model, request.messages(), **self._make_sampling(request))
         except ChatError as error:
             return extract_summary(request, explain_fallback(error))
         return check_reply(request, reply, self.model.name, checks=self._checks)
@@ -149,12 +149,12 @@ class Summarizer:
         if self.model is None or not request.shown:
             return await asyncio.to_thread(extract_summary, request, request.reason)
         try:
-            reply = await acomplete_safely(self.model, request.messages(), **self._limit(request))
+            reply = await acomplete_safely(self.model, request.messages(), **self._make_sampling(request))
         except ChatError as error:
             return await asyncio.to_thread(extract_summary, request, explain_fallback(error))
         return await asyncio.to_thread(check_reply, request, reply, self.model.name, checks=self._checks)
 
-    def _limit(self, request: Request) -> Sampling:
+    def _make_sampling(self, request: Request) -> Sampling:
         """Return the sampling options for a request."""
         if request.reply_limit is None:
             return self._sampling

@@ -212,13 +212,13 @@ def _drop_mixed(
 ) -> list[int]:
     """Drop sentences that repeat another, or have a name or number that is not in their main source."""
     main = {doc: Sources([documents[doc]]) for doc in {support[i][0].doc for i in kept}}
-    said: set[str] = set()
-    left: list[int] = []
+    seen: set[str] = set()
+    unmixed: list[int] = []
     for i in kept:
-        if written[i] not in said and not main[support[i][0].doc].find_unknown(written[i]):
-            left.append(i)
-        said.add(written[i])
-    return left
+        if written[i] not in seen and not main[support[i][0].doc].find_unknown(written[i]):
+            unmixed.append(i)
+        seen.add(written[i])
+    return unmixed
 
 
 def score_texts(compressor: Compressor, sentence: str, texts: Sequence[str]) -> list[float]:
