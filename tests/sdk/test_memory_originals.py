@@ -63,3 +63,7 @@ def test_texts_shortened_again_keep_the_id_that_is_passed_on() -> None:
     assert f"from {count_tokens(original)} tokens" in "".join(again)
     _, ((other, _),), _ = SHORTENER.shorten_texts(texts, 60, "stone")
     assert other != key
+
+
+def test_nothing_to_shorten_leaves_no_reference() -> None:
+    assert SHORTENER.fit_newest([], -1, "stone") == ([], [])

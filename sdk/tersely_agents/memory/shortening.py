@@ -157,41 +157,40 @@ class Shortener:
         before = now = self.count(text)
         if now <= limit:
             return ShortTexts(list(texts), [])
-        bodies, originals, without = list(texts), [(original_id(text), text)], ""
+        bodies, originals, details = list(texts), [(original_id(text), text)], ""
         head = _HEAD.match(text)
         if key is not None and head and head["key"] == key:
             before, originals = int(head["tokens"]), []
-            without = head["parts"] or head["messages"] or ""
+            details = head["parts"] or head["messages"] or ""
             place = next(place for place, one in enumerate(texts) if one)
             bodies[place] = bodies[place][head.end() :]
         else:
             key = original_id(text)
-        id_note = f"{without}; id of the original: {key}]"
-        short, result = self._shorten(bodies, limit, query, f"[shortened from {before} tokens", id_note)
+        short, result = self._shorten(bodies, limit, query, _write_head(before, key, details))
+        if result is not None and result.status == "degraded":
+            head_if_degraded = _write_head(before, key, _DEGRADED + details)
+            short, result = self._shorten(bodies, limit, query, head_if_degraded)
         if not any(short):
-            short[0] = f"[{before} tokens left out{id_note}"
+            short[0] = _write_head(before, key, details, is_left_out=True)
         if self.count(join_texts(short)) >= now:
             return ShortTexts(list(texts), [])
         return ShortTexts(short, originals, result)
 
     def _shorten(
-        self, texts: Sequence[str], limit: int, query: str | None, note: str, id_note: str
+        self, texts: Sequence[str], limit: int, query: str | None, head: str
     ) -> tuple[list[str], Compression | None]:
-        """Return the texts and the compression. The first text that is not empty begins with the line
-        about the original. All texts are empty if there is too little room."""
+        """Return the short texts and the compression. The first text that is not empty begins with the line
+        `head`. All texts are empty if there is too little room."""
         short = [""] * len(texts)
-        head = f"{note}{id_note}\n"
-        left = limit - self.count(head)
+        left = limit - self.count(f"{head}\n")
         if left < _LEAST_TOKENS:
             return short, None
         result = self.compressor.compress(query, texts, budget=left)
-        if result.status == "degraded" and _DEGRADED not in note:
-            return self._shorten(texts, limit, query, note + _DEGRADED, id_note)
         for document in result.documents:
             short[document.source] = document.text
         first = next((place for place, text in enumerate(short) if text), None)
         if first is not None:
-            short[first] = head + short[first]
+            short[first] = f"{head}\n{short[first]}"
         return short, result
 
     def fit(self, text: str, limit: int, query: str | None) -> str:
@@ -211,24 +210,20 @@ class Shortener:
         """
         if self._size(step) <= limit:
             return list(step), []
-        bare = [self._remove_parts(shown) for shown in step]
-        attempts: list[tuple[Sequence[ContextMessage], Originals]] = [(step, [])]
-        if any(originals for _, originals in bare):
-            attempts.append(([shown for shown, _ in bare], [pair for _, pairs in bare for pair in pairs]))
-        for shown, originals in attempts:
-            if self._size(shown) <= limit:
-                return list(shown), originals
-            others = measure_tokens([replace_text(s.message, "") for s in shown], self.count)
-            costs = sorted(self.count(get_text(s.message)) for s in shown)
+        attempts: list[tuple[list[ContextMessage], Originals]] = [(list(step), [])]
+        bare, originals = _collect(self._remove_parts(shown) for shown in step)
+        if originals:
+            attempts.append((bare, originals))
+        for messages, originals in attempts:
+            if self._size(messages) <= limit:
+                return messages, originals
+            others = measure_tokens([replace_text(shown.message, "") for shown in messages], self.count)
+            costs = sorted(self.count(get_text(shown.message)) for shown in messages)
             for length in _choose_lengths(costs, limit - others):
-                shortened = [self.shorten(s, length, query) for s in shown]
-                if self._size([s for s, _ in shortened]) <= limit:
-                    return (
-                        [s for s, _ in shortened],
-                        [*originals, *(pair for _, pairs in shortened for pair in pairs)],
-                    )
-        reference, original = self._refer_to(step)
-        return [reference], [original]
+                shortened, more = _collect(self.shorten(shown, length, query) for shown in messages)
+                if self._size(shortened) <= limit:
+                    return shortened, [*originals, *more]
+        return self._refer_to(step)
 
     def fit_newest(
         self, steps: Sequence[Sequence[ContextMessage]], limit: int, query: str | None
@@ -239,14 +234,10 @@ class Shortener:
         while True:
             newest = list(chain.from_iterable(steps[-count:]))
             older = list(chain.from_iterable(steps[: len(steps) - count]))
-            references, originals = list[ContextMessage](), Originals()
-            if older:
-                reference, original = self._refer_to(older)
-                references, originals = [reference], [original]
+            references, originals = self._refer_to(older)
             shown, more = self.fit_step(newest, limit - self._size(references), query)
             if older and count == 1 and self._size([*references, *shown]) > limit:
-                reference, original = self._refer_to([*older, *newest])
-                return [reference], [original]
+                return self._refer_to([*older, *newest])
             if len(shown) == len(newest) or count <= 1:
                 return [*references, *shown], [*originals, *more]
             count //= 2
@@ -264,20 +255,38 @@ class Shortener:
         key, text, before = original_id(whole), get_text(shown.message), self._size([shown])
         body = text[earlier.end() :] if earlier else text
         without = f", without {others} part{'s' * (others > 1)} of other kinds"
-        head = f"[shortened from {before} tokens{without}; id of the original: {key}]\n"
-        changed = {**shown.message, "content": head + body}
+        changed = {**shown.message, "content": f"{_write_head(before, key, without)}\n{body}"}
         return ContextMessage(changed, key, shown.source or shown.message), [(key, whole)]
 
-    def _refer_to(self, messages: Sequence[ContextMessage]) -> tuple[ContextMessage, tuple[str, str]]:
-        """Return a message with the user's role that refers to all of `messages`, and their original."""
+    def _refer_to(self, messages: Sequence[ContextMessage]) -> tuple[list[ContextMessage], Originals]:
+        """Return a message with the user's role that refers to all of `messages`, and their original.
+
+        Without messages, return nothing.
+        """
+        if not messages:
+            return [], []
         text = "\n".join(shown.lines for shown in messages)
         key, count = original_id(text), len(text.split("\n"))
         several = f", {count} message{'s' * (count > 1)}"
-        content = f"[{self._size(messages)} tokens left out{several}; id of the original: {key}]"
-        return ContextMessage({"role": "user", "content": content}, key), (key, text)
+        content = _write_head(self._size(messages), key, several, is_left_out=True)
+        return [ContextMessage({"role": "user", "content": content}, key)], [(key, text)]
 
     def _size(self, messages: Sequence[ContextMessage]) -> int:
         return measure_tokens([shown.message for shown in messages], self.count)
+
+
+def _collect(
+    changed: Iterable[tuple[ContextMessage, Originals]],
+) -> tuple[list[ContextMessage], Originals]:
+    """Return the messages of several results, and all their originals."""
+    results = list(changed)
+    return [shown for shown, _ in results], [pair for _, originals in results for pair in originals]
+
+
+def _write_head(tokens: int, key: str, details: str, *, is_left_out: bool = False) -> str:
+    """Return the line above a shortened text, or instead of it if it is left out; `_HEAD` reads it."""
+    begin = f"{tokens} tokens left out" if is_left_out else f"shortened from {tokens} tokens"
+    return f"[{begin}{details}; id of the original: {key}]"
 
 
 def join_texts(texts: Iterable[str]) -> str:
