@@ -123,7 +123,7 @@ def accept_prepared(
 
 
 def _covers(units: Sequence[Unit], text: str) -> bool:
-    """Return whether the units are in order with nothing but white space between them."""
+    """Return whether the units are in order, with only white space between them."""
     edges = [0, *(edge for unit in units for edge in (unit.start, unit.end)), len(text)]
     gaps = zip(edges[::2], edges[1::2], strict=True)
     return all(a <= b for a, b in pairwise(edges)) and not any(text[a:b].strip() for a, b in gaps)

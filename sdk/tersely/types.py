@@ -51,8 +51,8 @@ class CompressedDocument:
     id: str | None
     metadata: Mapping[str, Any]
     relevance: float
-    """Score of the whole document: from the caller's reranker if it was used (for `max_docs` or
-    `order="rerank"`), otherwise from the caller's own model if there is one, otherwise about the score of the
+    """Score of the whole document. It comes from the caller's reranker if that was used (for `max_docs` or
+    `order="rerank"`), or else from the caller's model if there is one. Otherwise it is about the score of the
     document's best unit. 0.0 if nothing was scored."""
     spans: tuple[Span, ...]
 

@@ -96,10 +96,9 @@ class Unit:
     end: int
     kind: Kind
     divisible: bool
-    """False for a heading and a whole sentence of running text, true for any other unit, also for a piece
-    and for a sentence of a web page that was opened. If true, the unit may be opened or cut if it is too
-    large. If false, it stays whole, apart from a sentence longer than `split.cutting.LONGEST_SENTENCE`, which
-    may be cut too."""
+    """True if the unit may be opened or cut if it is too large. It is false for headings and for whole
+    sentences of running text; only a sentence longer than `split.cutting.LONGEST_SENTENCE` is cut
+    nevertheless. It is true for all other units, such as pieces and the sentences of an opened web page."""
     doc: int = 0
     """Index of its document."""
     parent: int = 0

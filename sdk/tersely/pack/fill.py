@@ -47,8 +47,8 @@ def priority(score: float, tokens: float, length_price: float) -> float:
 
 
 def sort_by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Sort the best first. Of equal ones, the cheaper comes first, then the one that is earlier in the
-    source."""
+    """Sort candidates, the best first. If two are equally good, the cheaper one comes first, or else the one
+    that is earlier in the source."""
     return sorted(candidates, key=lambda c: (-c.priority, c.cost, c.position))
 
 

@@ -51,7 +51,7 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
 
 
 def _find_emptied(units: Sequence[Unit], kept: Sequence[int]) -> Iterator[Series]:
-    """Yield the series of each container whose head is kept without any member."""
+    """Yield the series of each container of which only the head is kept."""
     for before, after in pairwise(kept):
         link = units[before + 1].link
         is_emptied = after > before + 1 and not units[before].is_content and link is not None

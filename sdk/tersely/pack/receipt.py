@@ -86,7 +86,7 @@ def write_receipt(
 
 
 def keep_everything(split: Split, bypass: Bypass, model: str, promises: Promises) -> Compression:
-    """Return the result of a request whose documents stay as they are, without scores and timings."""
+    """Return the result of a request that keeps all documents unchanged, without scores and timings."""
     split = split.join_unread()
     everything = range(len(split.documents))
     renderer = Renderer(split, len, everything, marks_everywhere=False)

@@ -73,8 +73,8 @@ def allowed_threads(most: int | None) -> int:
 def usable_cores() -> int:
     """Return the number of cores that this process may use.
 
-    It is not above the process's affinity, the container's quota, or the number of physical cores, except
-    that the two hyper-threads of a single physical core count as two.
+    It is the smallest of three numbers: the cores that the process may run on, the quota of the container,
+    and the physical cores. If there is only one physical core, its two hyper-threads count as two.
     """
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1

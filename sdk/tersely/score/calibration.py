@@ -52,7 +52,7 @@ class Calibration:
         return self.scores[self._lost(recall)]
 
     def interval(self, recall: float) -> tuple[float, float]:
-        """Return the 95 % interval of the share of further questions whose answer the threshold keeps.
+        """Return the 95 % interval of the share of new questions for which the threshold keeps the answer.
 
         `recall` is the mean over all calibrations of this size. That of one calibration has a beta
         distribution. Raises ValueError as `threshold` does.

@@ -164,11 +164,10 @@ class Journal:
             turns.append((message["role"], originals or ([] if message in shown else [text])))
         documents = list_documents(turns)
         if len(documents) > _MAX_MESSAGES_READ and check_text(query, "The query"):
-            scores = BM25([f"{document.title or ''}\n{document.text}" for document in documents]).scores(
-                query
-            )
-            best = sorted(sorted(range(len(documents)), key=lambda at: -scores[at])[:_MAX_MESSAGES_READ])
-            documents = [documents[at] for at in best]
+            texts = [f"{document.title or ''}\n{document.text}" for document in documents]
+            scores = BM25(texts).scores(query)
+            best = sorted(range(len(documents)), key=lambda at: -scores[at])[:_MAX_MESSAGES_READ]
+            documents = [documents[at] for at in sorted(best)]
         compressor = self.resetter.shortener.compressor
         if budget is None:
             budget = self.settings.summary_limit

@@ -164,11 +164,7 @@ class PinBoard:
         best = max(scores, default=0.0)
         if not best or (best < _SURE and scores.count(best) > 1):
             return []
-        return [
-            next(
-                pin for pin, score in zip(reversed(self.pins), reversed(scores), strict=True) if score == best
-            )
-        ]
+        return [pin for pin, score in zip(self.pins, scores, strict=True) if score == best][-1:]
 
 
 def render_pins(pins: Sequence[Pin]) -> str:
@@ -319,9 +315,9 @@ def _find_replaced_words(text: str) -> set[str]:
 def _remove_replaced(text: str, old: Sequence[Pin]) -> str:
     """Return a statement without clauses about the `old` pins that it replaces; unchanged if there are none.
 
-    Leave out the clauses that begin with a word such as "forget". If that would leave out no clause or every
-    clause, leave out those that name replaced values and no new value instead, but only if another clause
-    names a new value.
+    First try to drop the clauses that begin with a word such as "forget". If this would drop nothing or
+    everything, drop the clauses that name a replaced value but no new one. Drop nothing if no clause names a
+    new value.
     """
     clauses = [text[start:end] for start, end in split_clauses(text)]
     kept = [clause for clause in clauses if not REPLACED.match(clause.lstrip())]

@@ -60,7 +60,7 @@ class StoreCheck(NamedTuple):
 
     sessions: dict[str, SessionCheck]
     damaged_rows: int
-    """Number of rows whose checksum differs."""
+    """Number of rows with a wrong checksum."""
     damage: str | None
     """SQLite's report of damage to the file; None without any. Rows may be damaged even then."""
 

@@ -151,7 +151,7 @@ def _swaps(claims: Claims, word: str, source_claims: Sequence[Claims]) -> bool:
 
 
 def _compare_numbers(claims: Claims, source_claims: Sequence[Claims]) -> Iterator[str]:
-    """Yield the numbers that have another unit in the sources, and those in whose place they have another
+    """Yield the numbers that have another unit in the sources, and those that the sources replace by another
     number."""
     theirs = [number for other in source_claims for number in other.numbers]
     for number in claims.numbers:

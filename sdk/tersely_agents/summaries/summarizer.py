@@ -5,7 +5,7 @@
     chat model + preselect   the compressor chooses what the model reads
     folder of an artifact    a small model in this process writes from sentences that the compressor chooses
 
-If the model fails in any way, the summary is the extractive one, with the reason.
+If the model fails in any way, the summary is extractive, and says why.
 """
 
 from __future__ import annotations
