@@ -64,12 +64,10 @@ def find_files(names: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     for name in names:
-        if name == "-" or os.path.isfile(name):
-            files = [name]
-        elif os.path.isdir(name):
+        if os.path.isdir(name) and name != "-":
             files = _list_folder(name)
-        elif os.path.exists(name):
-            files = [name]  # such as a named pipe
+        elif name == "-" or os.path.exists(name):
+            files = [name]
         elif glob.has_magic(name):
             matches = sorted(glob.glob(name, recursive=True))
             files = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tersely.options import CompressionOptions
@@ -84,7 +84,15 @@ def choose(
         count: returns the tokens of a text.
     """
     if scored.refusal is not None:
-        return Selection(frozenset(), (), frozenset(), frozenset(), join_documents(()), 0)
+        nothing = frozenset[int]()
+        return Selection(
+            kept=nothing,
+            sequence=(),
+            candidates=nothing,
+            duplicates=nothing,
+            rendered=join_documents(()),
+            tokens=0,
+        )
     scores, threshold = scored.scores, scored.threshold
     sequence = _find_sequence(split, scores, options)
     renderer = Renderer(split, count, sequence, marks_everywhere=options.marks == "all")
@@ -276,7 +284,7 @@ def _fill_level(
 
     def in_code_points(c: Candidate) -> Candidate:
         needs = tuple((position, length(position)) for position, _ in c.needs)
-        return Candidate(c.position, doc, c.priority, length(c.position), c.key, needs)
+        return replace(c, cost=length(c.position), needs=needs)
 
     ranked = sort_by_priority(list(map(in_code_points, candidates)))
     above = [c for c in ranked if threshold is None or scores[c.position] >= threshold]

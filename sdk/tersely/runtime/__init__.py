@@ -1,1 +1,1 @@
-"""Access to the machine: ONNX sessions, threads, model folders, SQLite files and the network switch."""
+"""Access to the machine and the network: ONNX sessions, threads, model folders, downloads and servers."""

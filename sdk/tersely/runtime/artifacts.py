@@ -212,8 +212,6 @@ def _read_json(path: Path) -> dict[str, Any]:
             f"{path.parent} has no {path.name}, so it is not a model exported by tersely. "
             "Name another folder, or export the model again."
         ) from error
-    except OSError as error:
-        raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
     except ValueError as error:  # bytes that are not UTF-8, or bad JSON
         raise ArtifactError(f"{path} is not valid JSON ({error}). {_REMEDY}") from error
     except RecursionError as error:
@@ -272,22 +270,30 @@ def _check_file(path: Path, expected: dict[str, Any], *, may_be_missing: bool) -
         if may_be_missing:
             return
         raise ArtifactError(f"{path} is missing although the manifest lists it. {_REMEDY}") from error
-    except OSError as error:
-        raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
     if digest != expected["sha256"]:
         raise ArtifactError(f"{path} was changed or damaged: its checksum is not the listed one. {_REMEDY}")
 
 
-def _open_file(path: Path) -> BufferedReader:
-    """Open a regular file. Raises ArtifactError for a pipe or a device, which may never end."""
-    # Without the flag, opening a pipe waits for a writer.
-    stream = open(  # noqa: SIM115 - the caller closes it
-        path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
-    )
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        stream.close()
-        raise ArtifactError(f"{path} is not a regular file. {_REMEDY}")
-    return stream
+@contextmanager
+def _open_file(path: Path) -> Generator[BufferedReader]:
+    """Open a regular file for the block.
+
+    Raises FileNotFoundError if it is missing, and ArtifactError if it cannot be read. A pipe or a device is
+    refused too, because it may never end.
+    """
+
+    def open_without_waiting(name: str, flags: int) -> int:  # opening a pipe would wait for a writer
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    try:
+        with open(path, "rb", opener=open_without_waiting) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise ArtifactError(f"{path} is not a regular file. {_REMEDY}")
+            yield stream
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
 
 
 def _sha256(stream: BufferedReader) -> str:

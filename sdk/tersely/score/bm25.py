@@ -1,4 +1,4 @@
-"""Okapi BM25 in numpy, for the agent's search in a folder and as a baseline of the benchmarks."""
+"""Okapi BM25 in numpy: for searches, and for scores where there is no model or the model cannot help."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from tersely.score.words import split_terms
 
-_NONE = Counter[str]()
+
+_B = 0.75
+"""Weight of the length of a text, the usual one."""
 
 
 class BM25:
-    """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2 and b = 0.75.
+    """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2.
 
     `split` returns the terms of a text. `only` is a text with all terms that queries will have, which saves
     time and RAM; with None, queries may have any terms.
@@ -24,27 +26,23 @@ class BM25:
         self,
         texts: Sequence[str],
         k1: float = 1.2,
-        b: float = 0.75,
         *,
         only: str | None = None,
         split: Callable[[str], list[str]] = split_terms,
     ) -> None:
         self._split = split
         wanted = None if only is None else set(split(only))
-        counts: list[Counter[str]] = []
         sizes: list[int] = []
-        for text in texts:
+        postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for index, text in enumerate(texts):
             terms = split(text)
             sizes.append(len(terms))
             if wanted is not None:
                 terms = [term for term in terms if term in wanted]
-            counts.append(Counter(terms) if terms else _NONE)
-        lengths = np.array(sizes, dtype=np.float64)
-        norm = k1 * (1 - b + b * lengths / max(lengths.mean(), 1.0)) if texts else lengths
-        postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for index, count in enumerate(counts):
-            for term, n in count.items():
+            for term, n in Counter(terms).items():
                 postings[term].append((index, n))
+        lengths = np.array(sizes, dtype=np.float64)
+        norm = k1 * (1 - _B + _B * lengths / max(lengths.mean(), 1.0)) if texts else lengths
         self.size = len(texts)
         self._postings: dict[str, tuple[NDArray[np.intp], NDArray[np.float64]]] = {}
         for term, entries in postings.items():

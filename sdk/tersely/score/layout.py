@@ -163,23 +163,23 @@ class _Builder:
     """A builder of the windows of one request."""
 
     def __init__(self, prefix: tuple[Ids, list[int]], config: LayoutConfig) -> None:
-        self.prefix = prefix
-        self.config = config
-        self.done: list[Window] = []
-        self.current: Window | None = None
+        self._ids, self._owners = prefix
+        self._config = config
+        self._finished: list[Window] = []
+        self._window = self._make_window()
 
     def add(self, index: int, document: EncodedDocument) -> None:
         if not document.sentences:
             return
-        if self.current is None or len(self.current.documents) >= self.config.docs_per_window:
-            self._new_window()
+        if len(self._window.documents) >= self._config.docs_per_window:
+            self._finish_window()
         self._open_document(index, document.title)
         for number, sentence in enumerate(document.sentences):
             start = 0
             while True:
                 room = self._room()
-                if len(sentence) - start > room and self.current is not None and self.current.sentences:
-                    self._new_window()
+                if len(sentence) - start > room and self._window.sentences:
+                    self._finish_window()
                     self._open_document(index, document.title)
                     continue
                 self._append_sentence(index, number, sentence[start : start + room])
@@ -188,48 +188,44 @@ class _Builder:
                     break
 
     def finish(self) -> list[Window]:
-        self._close()
-        return self.done
+        self._finish_window()
+        return self._finished
 
     def _room(self) -> int:
         """Return the tokens left for one more sentence, after its marker and the final separator."""
-        assert self.current is not None
-        return self.config.max_length - len(self.current.input_ids) - 2
+        return self._config.max_length - len(self._window.input_ids) - 2
 
-    def _new_window(self) -> None:
-        self._close()
-        ids, owners = self.prefix
-        self.current = Window(list(ids), list(owners))
+    def _make_window(self) -> Window:
+        return Window(list(self._ids), list(self._owners))
 
-    def _close(self) -> None:
-        if self.current is not None and self.current.sentences:
-            self.current.input_ids.append(self.config.sep_id)
-            self.current.owners.append(-1)
-            self.done.append(self.current)
-        self.current = None
+    def _finish_window(self) -> None:
+        """Begin another window. The present one is dropped if it has no sentence."""
+        if self._window.sentences:
+            self._window.input_ids.append(self._config.sep_id)
+            self._window.owners.append(-1)
+            self._finished.append(self._window)
+        self._window = self._make_window()
 
     def _open_document(self, index: int, title: Ids) -> None:
-        head = [self.config.doc_id, *title[: self.config.title_length]]
+        head = [self._config.doc_id, *title[: self._config.title_length]]
         if self._room() - len(head) < 1:
-            self._new_window()
+            self._finish_window()
         if self._room() - len(head) < 1:
             raise ValueError(
-                f"max_length {self.config.max_length} leaves no room for a sentence after the query, the "
+                f"max_length {self._config.max_length} leaves no room for a sentence after the query, the "
                 "evidence and a title; raise it, or lower their lengths"
             )
-        window = self.current
-        assert window is not None
+        window = self._window
         window.doc_positions.append(len(window.input_ids))
         window.documents.append(index)
         window.input_ids += head
         window.owners += [-1] * len(head)
 
     def _append_sentence(self, index: int, number: int, ids: Ids) -> None:
-        window = self.current
-        assert window is not None
+        window = self._window
         window.sentence_positions.append(len(window.input_ids))
         window.sentences.append((index, number))
-        window.input_ids += [self.config.sen_id, *ids]
+        window.input_ids += [self._config.sen_id, *ids]
         window.owners += [-1, *([len(window.sentences)] * len(ids))]
 
 
