@@ -119,7 +119,7 @@ def make_systems(compressor: Compressor, options: Options) -> dict[str, Start]:
             chat,
             index,
             compressor,
-            ours.search_tokens,
+            ours.input_tokens,
             strict=True,
             constrained=constrained,
             max_turns=MAX_TURNS,

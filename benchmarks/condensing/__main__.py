@@ -34,8 +34,9 @@ from tersely.runtime.artifacts import load_artifact
 from tersely_agents.agent.retrieval import Reading, SelectedSentences, WrittenSummary, read_passages
 from tersely_agents.agent.tools import READING_HITS
 from tersely_agents.chat import LocalChat
+from tersely_agents.chat.trained import TrainedModel
 from tersely_agents.summaries import Summarizer
-from tersely_agents.summaries.summarizer import TrainedModel, load_trained
+from tersely_agents.summaries.summarizer import load_trained
 
 PASSAGES, SELECTOR, SUMMARY = "passages", "selector", "summary"
 QUESTIONS = ("hotpotqa", "qed_nq_10")
@@ -118,7 +119,7 @@ class Bench:
     ) -> None:
         self.compressor, self.writer, self.reader = compressor, writer, reader
         summarizer = Summarizer(
-            TrainedModel(writer, trained.preselect, trained.max_tokens), compressor=compressor
+            TrainedModel(writer, trained.input_tokens, trained.max_tokens), compressor=compressor
         )
         self.systems: Mapping[str, Reading] = {
             PASSAGES: read_passages,

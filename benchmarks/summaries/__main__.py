@@ -38,9 +38,10 @@ from tersely import Compressor
 from tersely.metrics import token_f1
 from tersely.runtime.artifacts import load_artifact
 from tersely_agents.chat import LocalChat
+from tersely_agents.chat.trained import TrainedModel
 from tersely_agents.summaries import Summarizer
 from tersely_agents.summaries.grounding import Sources
-from tersely_agents.summaries.summarizer import TrainedModel, load_trained
+from tersely_agents.summaries.summarizer import load_trained
 from tersely_agents.summaries.writing import score_texts
 
 EXTRACTIVE, SELECTION, BASE, WRITTEN, OURS = "extractive", "selection", "base", "written", "trained"
@@ -172,7 +173,7 @@ class Bench:
             summary = summarizer.summarize(example.question, documents)
             seconds = self._read_clock() - started
             add(system, summary.text, [summary.text[s.start : s.end] for s in summary.sentences], seconds)
-        for system, budget in ((EXTRACTIVE, summaries[-1].tokens), (SELECTION, self.trained.preselect)):
+        for system, budget in ((EXTRACTIVE, summaries[-1].tokens), (SELECTION, self.trained.input_tokens)):
             started = self._read_clock()
             kept = self.compressor.compress(example.question, documents, budget=max(1, budget))
             units = [documents[s.doc].text[s.start : s.end] for s in kept.kept]

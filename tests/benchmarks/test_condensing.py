@@ -12,7 +12,7 @@ from benchmarks.shared.statistics import Estimate
 from benchmarks.table import Record
 from tersely.runtime.artifacts import load_artifact
 from tersely_agents.chat import ScriptedChat
-from tersely_agents.summaries.summarizer import TrainedModel
+from tersely_agents.chat.trained import TrainedModel
 
 
 def test_savings_and_leads_by_hand() -> None:
@@ -31,7 +31,7 @@ def test_savings_and_leads_by_hand() -> None:
 
 def test_a_run_has_a_row_for_each_system(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reply = "Ada Penrose founded Orvelle after the great flood."
-    summarizer = TrainedModel(ScriptedChat([reply] * 4), preselect=60, max_tokens=40)
+    summarizer = TrainedModel(ScriptedChat([reply] * 4), input_tokens=60, max_tokens=40)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(program, "load_trained", lambda *_, **__: summarizer)
     monkeypatch.setattr(program, "load_artifact", lambda *_, **__: load_artifact(None))

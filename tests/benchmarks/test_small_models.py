@@ -32,9 +32,9 @@ from tersely import Compressor, Document
 from tersely.runtime.artifacts import load_artifact
 from tersely_agents.agent.trained import make_agent
 from tersely_agents.chat import ScriptedChat
+from tersely_agents.chat.trained import TrainedModel
 from tersely_agents.levels import LEVELS
 from tersely_agents.summaries.grounding import Sources
-from tersely_agents.summaries.summarizer import TrainedModel
 from tests.benchmarks.fakes import BeginningReader
 from training.agent.teacher import write_turn
 
@@ -148,7 +148,7 @@ def test_a_run_has_a_row_for_each_system_and_set(
 ) -> None:
     def script(*_: object, **__: object) -> TrainedModel:
         reply = "Ada Penrose founded Orvelle in 1700. Its harbour exports salt to the islands every spring."
-        return TrainedModel(ScriptedChat([reply] * 20), preselect=60, max_tokens=40)
+        return TrainedModel(ScriptedChat([reply] * 20), input_tokens=60, max_tokens=40)
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(program, "load_trained", script)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
 from tersely.runtime.artifacts import load_artifact
 from tersely_agents.chat import ScriptedChat
+from tersely_agents.chat.trained import TrainedModel
 from tersely_agents.summaries import Summarizer, Summary
 from tersely_agents.summaries.grounding import Sources
-from tersely_agents.summaries.summarizer import TrainedModel, describe_prompts
+from tersely_agents.summaries.summarizer import describe_prompts
 from tests.sdk.agents import write_trained
 from tests.sdk.fakes import FakeScorer
 
@@ -35,7 +36,7 @@ COMPRESSOR = Compressor(FakeScorer())
 
 
 def write(*replies: str, **options: Any) -> Summary:
-    trained = TrainedModel(ScriptedChat(replies), preselect=30, max_tokens=50)
+    trained = TrainedModel(ScriptedChat(replies), input_tokens=30, max_tokens=50)
     return Summarizer(trained, compressor=COMPRESSOR, **options).summarize(QUERY, DOCS)
 
 
@@ -58,7 +59,7 @@ def test_what_remains_is_grounded_like_a_quotation(sentences: list[str]) -> None
 
 def test_a_trained_model_reads_and_writes_as_in_training() -> None:
     chat = ScriptedChat([GROUNDED[0]] * 2)
-    small = Summarizer(TrainedModel(chat, preselect=12, max_tokens=50), compressor=COMPRESSOR)
+    small = Summarizer(TrainedModel(chat, input_tokens=12, max_tokens=50), compressor=COMPRESSOR)
     small.summarize(QUERY, DOCS)
     small.summarize(QUERY, DOCS, budget=20)
     (whole, plain), (_, limited) = chat.requests

@@ -7,7 +7,6 @@ training.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,12 @@ from tersely_agents.agent.loop import Agent
 from tersely_agents.agent.retrieval import Retriever, SelectedHits
 from tersely_agents.agent.tools import search_tools
 from tersely_agents.chat import ChatModel
-from tersely_agents.chat.trained import load_adapted, name_versions
+from tersely_agents.chat.trained import TrainedModel, load_adapted, name_versions
 
 BUNDLED = "tersely-agent"
 _PROMPTS = ("agent_summary_system", "agent_summary_user")
 _CONTEXT_TOKENS = 3072
 _TURN_TIMEOUT_S = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedModel:
-    """A model that was trained to write turns."""
-
-    chat: ChatModel
-    search_tokens: int
-    """Largest number of tokens that a search shows it."""
-    max_tokens: int
-    """Largest number of tokens of a turn."""
 
 
 def load_agent(
@@ -65,24 +53,23 @@ def load_agent(
     compressor = Compressor() if compressor is None else compressor
     model = load_trained(name_or_path, base, threads)
     options = {"constrained": True, **options}
-    return make_agent(model.chat, retriever, compressor, model.search_tokens, **options)
+    return make_agent(model.chat, retriever, compressor, model.input_tokens, **options)
 
 
 def load_trained(
     name_or_path: str | Path, base: str | os.PathLike[str] | None, threads: int | None
 ) -> TrainedModel:
     """Load the model of an artifact; see `load_agent`."""
-    chat, artifact = load_adapted(
+    return load_adapted(
         name_or_path,
         "agent",
         _PROMPTS,
         base,
+        input_limit="search_tokens",
         context=_CONTEXT_TOKENS,
         threads=threads,
         timeout_s=_TURN_TIMEOUT_S,
     )
-    with artifact.translate_errors():
-        return TrainedModel(chat, int(artifact.config["search_tokens"]), int(artifact.config["max_tokens"]))
 
 
 def make_agent(

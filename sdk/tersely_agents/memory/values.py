@@ -98,7 +98,7 @@ def find_values(text: str) -> list[Value]:
     for kind, pattern in (*SLOTS.items(), *_VALUES):
         for match in pattern.finditer(left):
             found.append(Value(kind, match[0].rstrip(".,"), match.start()))
-        left = pattern.sub(lambda match: " " * len(match[0]), left)
+        left = _blank(pattern, left)
     names = [_TITLED, _HYPHENATED] if _GERMAN.search(text) else [_TITLED, _NAME, _HYPHENATED]
     for name in find_identifiers(left):
         at = left.find(name)
@@ -110,10 +110,15 @@ def find_values(text: str) -> list[Value]:
                 value = _drop_opening(match[0].rstrip(".,"))
                 if value:
                     found.append(Value(kind, value, match.end() - len(value)))
-            left = pattern.sub(lambda match: " " * len(match[0]), left)
+            left = _blank(pattern, left)
     clauses = split_clauses(text)
     found.sort(key=lambda value: value.start)
     return [value._replace(is_subject=_is_subject(value, text, clauses)) for value in found]
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """Replace what a pattern matches with as many spaces."""
+    return pattern.sub(lambda match: " " * len(match[0]), text)
 
 
 def _drop_opening(name: str) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +21,7 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_compressor, check_count
 from tersely_agents.chat import ChatError, ChatModel, Sampling
 from tersely_agents.chat.protocol import acomplete_safely, complete_safely
-from tersely_agents.chat.trained import load_adapted, name_versions
+from tersely_agents.chat.trained import TrainedModel, load_adapted, name_versions
 from tersely_agents.summaries.types import Aspect, Summary
 from tersely_agents.summaries.writing import (
     Checks,
@@ -37,17 +36,6 @@ TEMPERATURE = 0.7
 """RECON samples its summaries at this temperature (appendix B.4)."""
 _PROMPTS = ("summary_system", "summary_user")
 _CONTEXT_TOKENS = 2048
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedModel:
-    """A trained summarizer, ready to write."""
-
-    chat: ChatModel
-    preselect: int
-    """Largest number of tokens of the documents that it reads."""
-    max_tokens: int
-    """Largest number of tokens of its reply if the caller sets no budget."""
 
 
 class Summarizer:
@@ -90,7 +78,7 @@ class Summarizer:
         elif base is not None:
             raise InvalidInputError("base is only for a trained summarizer. Name one, or leave base out.")
         if isinstance(model, TrainedModel):
-            preselect = preselect or model.preselect
+            preselect = preselect or model.input_tokens
             self._sampling = {"temperature": 0.0, "max_tokens": model.max_tokens}
             self._checks = unsupported or "drop mixed"
             model = model.chat
@@ -172,11 +160,15 @@ def load_trained(
         InvalidInputError: the base model is missing.
         MissingDependencyError: the extra `local` is not installed.
     """
-    chat, artifact = load_adapted(
-        name_or_path, "summarizer", _PROMPTS, base, context=_CONTEXT_TOKENS, timeout_s=timeout_s
+    return load_adapted(
+        name_or_path,
+        "summarizer",
+        _PROMPTS,
+        base,
+        input_limit="preselect",
+        context=_CONTEXT_TOKENS,
+        timeout_s=timeout_s,
     )
-    with artifact.translate_errors():
-        return TrainedModel(chat, int(artifact.config["preselect"]), int(artifact.config["max_tokens"]))
 
 
 def describe_prompts() -> dict[str, str]:
