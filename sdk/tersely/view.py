@@ -125,8 +125,10 @@ def _title(query: str | None) -> str:
 
 
 def _count_sentences(spans: Sequence[Receipt], documents: Sequence[Source]) -> int:
-    texts = (documents[span["doc"]][1][span["start"] : span["end"]] for span in spans)
-    return sum(is_sentence(text, span["reason"]) for text, span in zip(texts, spans, strict=True))
+    def count(doc: int, start: int, end: int, reason: str) -> bool:
+        return is_sentence(documents[doc][1][start:end], reason)
+
+    return sum(count(span["doc"], span["start"], span["end"], span["reason"]) for span in spans)
 
 
 def _make_headline(receipt: Receipt, documents: Sequence[Source]) -> str:
