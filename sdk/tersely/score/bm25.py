@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tersely.score.words import split_terms
 
-
 _B = 0.75
 """Weight of the length of a text, the usual one."""
 
