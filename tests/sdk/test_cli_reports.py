@@ -32,6 +32,13 @@ def find_threshold(report: dict[str, Any]) -> float:
     return float(report["recall"]["0.8"].split()[1].removesuffix(","))
 
 
+def test_questions_in_an_unknown_script_calibrate_recall(tmp_path: Path) -> None:
+    case = {"query": "Когда открыли мост?", "documents": ["Мост открыли в 1861 году."], "answers": ["1861"]}
+    report = calibrate(tmp_path / "model", [*[case] * 12, *[CASE] * 2])
+    assert "0.9" in report["recall"]
+    assert report["abstain"] == {}
+
+
 def test_a_calibrated_model_keeps_the_answer(tmp_path: Path) -> None:
     model = tmp_path / "model"
     report = calibrate(model, [*[CASE] * 12, {**CASE, "answers": ["1999"]}])

@@ -22,7 +22,7 @@ from tersely.errors import ArtifactError, InvalidInputError, MissingDependencyEr
 from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import Artifact, load_artifact, write_manifest
 from tersely.runtime.workers import usable_cores
-from tersely.score.answerable import read_answerability, write_answerability
+from tersely.score.answerable import Answerability, read_answerability, write_answerability
 from tersely.score.calibration import Calibration, write_calibration
 from tersely.score.layout import check_layout_version
 from tersely.score.protocol import Judgement
@@ -116,21 +116,11 @@ def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path)
     recalls: dict[str, str] = {}
     abstentions: dict[str, str] = {}
     for share in RECALLS:
-        if share > calibration.highest_recall:
-            continue
-        threshold = calibration.threshold(share)
-        kept = statistics.fmean(_share_kept(case.units, threshold) for case in measured)
-        low, high = calibration.interval(share)
-        recalls[f"{share:g}"] = (
-            f"threshold {threshold:.4f}, keeps {kept:.1%} of the text, and the answer of {low:.0%} to "
-            f"{high:.0%} of further questions"
-        )
-        if answerability is not None:
-            passed, refused = answerability.answered.interval(share), answerability.refused_interval(share)
-            abstentions[f"{share:g}"] = (
-                f"lets {passed[0]:.0%} to {passed[1]:.0%} of further questions with an answer through, and "
-                f"refuses {refused[0]:.0%} to {refused[1]:.0%} of those without one"
-            )
+        if share <= calibration.highest_recall:
+            recalls[f"{share:g}"] = _describe_recall(calibration, share, measured)
+        # Questions in an unknown script count for recall, but are not judged.
+        if answerability is not None and share <= answerability.answered.highest_recall:
+            abstentions[f"{share:g}"] = _describe_abstention(answerability, share)
     return Report(
         {
             "model": str(out),
@@ -154,6 +144,24 @@ class _Case:
     answered: Judgement
     unanswered: Judgement
     """The judgement without the documents that hold an answer."""
+
+
+def _describe_recall(calibration: Calibration, recall: float, cases: Sequence[_Case]) -> str:
+    threshold = calibration.threshold(recall)
+    kept = statistics.fmean(_share_kept(case.units, threshold) for case in cases)
+    low, high = calibration.interval(recall)
+    return (
+        f"threshold {threshold:.4f}, keeps {kept:.1%} of the text, and the answer of {low:.0%} to {high:.0%} "
+        "of further questions"
+    )
+
+
+def _describe_abstention(answerability: Answerability, share: float) -> str:
+    passed, refused = answerability.answered.interval(share), answerability.refused_interval(share)
+    return (
+        f"lets {passed[0]:.0%} to {passed[1]:.0%} of further questions with an answer through, and refuses "
+        f"{refused[0]:.0%} to {refused[1]:.0%} of those without one"
+    )
 
 
 def _measure(compressor: Compressor, request: Request, answers: Sequence[str]) -> _Case:
