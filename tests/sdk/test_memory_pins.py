@@ -7,6 +7,7 @@ import pytest
 from tersely import Compressor
 from tersely_agents.memory import AgentMemory, MemoryStore
 from tersely_agents.memory.pins import Pin, PinBoard, choose_pins, dump_pins, load_pins, render_pins
+from tersely_agents.memory.values import find_values
 from tests.sdk.conversations import COMPRESSOR
 
 SYSTEM = {"role": "system", "content": "You help."}
@@ -90,6 +91,21 @@ def test_a_correction_replaces_what_was_said(old: str, new: str, left: str | Non
 )
 def test_statements_on_different_things_both_stay(pair: tuple[str, str]) -> None:
     assert texts(read(*pair)) == list(pair)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The ticket is https://tickets.example/12345, and the log is in /data/2024-05-06-77/out.txt.",
+        "build_7 is in /srv/build_7/out.txt.",
+        "Gate 12, not gate 11, opens at 5 for Ada Moor. The code is 77812.",
+    ],
+)
+def test_each_value_is_at_its_place(text: str) -> None:
+    values = find_values(text)
+    assert values
+    assert all(text[value.start :].startswith(value.text) for value in values)
+    assert AgentMemory([{"role": "user", "content": text}], limit=500).transcript.board.pins
 
 
 def test_the_same_statement_is_pinned_once() -> None:

@@ -100,16 +100,19 @@ def find_values(text: str) -> list[Value]:
             found.append(Value(kind, match[0].rstrip(".,"), match.start()))
         left = _blank(pattern, left)
     names = [_TITLED, _HYPHENATED] if _GERMAN.search(text) else [_TITLED, _NAME, _HYPHENATED]
-    for name in find_identifiers(left):
+    # The longest first: a number inside an address is part of the address.
+    for name in sorted(find_identifiers(left), key=len, reverse=True):
         at = left.find(name)
-        found.append(Value("identifier", name, at))
-        left = left.replace(name, " " * len(name))
+        if at >= 0:
+            found.append(Value("identifier", name, at))
+            left = left.replace(name, " " * len(name))
     for kind, patterns in (("number", [_NUMBER]), ("name", names)):
         for pattern in patterns:
             for match in pattern.finditer(left):
-                value = _drop_opening(match[0].rstrip(".,"))
+                name = match[0].rstrip(".,")
+                value = _drop_opening(name)
                 if value:
-                    found.append(Value(kind, value, match.end() - len(value)))
+                    found.append(Value(kind, value, match.start() + len(name) - len(value)))
             left = _blank(pattern, left)
     clauses = split_clauses(text)
     found.sort(key=lambda value: value.start)
