@@ -24,14 +24,14 @@ def write_receipt(
 
     `model` is the name that the result gives for the model; see `Compression.model`.
     """
-    scores, failure, refusal = scored.scores, scored.failure, scored.refusal
+    scores = scored.scores
     divided_and_kept = {
         (unit.doc, unit.parent) for unit in (split.units[at] for at in selection.kept) if unit.is_part
     }
     unit_scores: list[float] = scores.scores.tolist()
     kept: dict[int, list[Span]] = {}
     dropped: list[Span] = []
-    recall_met = failure is None and refusal is None
+    recall_met = scored.failure is None and scored.refusal is None
     for at, unit in enumerate(split.units):
         if at in selection.kept:
             reason = "truncated" if (unit.doc, unit.parent) in divided_and_kept else scored.kept_by
@@ -43,14 +43,7 @@ def write_receipt(
     if split.unread:
         dropped += [_span(unit, 0.0, "unread") for unit in split.unread]
         dropped.sort(key=lambda span: (span.doc, span.start))
-    status: Status = "unchanged"
-    why: str | None = "every unit was kept"
-    if dropped or list(selection.sequence) != sorted(selection.sequence):
-        status, why = "compressed", None
-    if failure is not None:
-        status, why = "degraded", failure
-    if refusal is not None:
-        status, why = "abstained", refusal
+    status, reason_of_status = _find_status(scored, selection, is_complete=not dropped)
     documents = [doc for doc in selection.sequence if doc in kept]
     result = Compression(
         documents=tuple(
@@ -62,7 +55,7 @@ def write_receipt(
         tokens_before=split.tokens_before,
         tokens_after=selection.tokens,
         status=status,
-        reason=why,
+        reason=reason_of_status,
         model=model,
         recall_met=None if promises.recall_threshold is None else recall_met,
         best_fits=selection.best_fits,
@@ -112,6 +105,16 @@ def keep_everything(split: Split, bypass: Bypass, model: str, promises: Promises
         marks=rendered.marks,
         _citations=Citations(rendered.citations, rendered.starts),
     )
+
+
+def _find_status(scored: Scored, selection: Selection, *, is_complete: bool) -> tuple[Status, str | None]:
+    """Return the status of a request that was scored, and its reason. `is_complete`: nothing was dropped."""
+    if scored.refusal is not None:
+        return "abstained", scored.refusal
+    if scored.failure is not None:
+        return "degraded", scored.failure
+    is_in_order = list(selection.sequence) == sorted(selection.sequence)
+    return ("unchanged", "every unit was kept") if is_complete and is_in_order else ("compressed", None)
 
 
 def _span(unit: Unit, score: float, reason: str) -> Span:

@@ -17,7 +17,13 @@ from tersely_agents.chat.protocol import Message, remove_thoughts
 from tersely_agents.memory.recall import Turn, list_documents
 from tersely_agents.memory.reset import OPENED_SHARE, Resetter
 from tersely_agents.memory.settings import MemorySettings
-from tersely_agents.memory.shortening import ContextMessage, Originals, find_references, recognise
+from tersely_agents.memory.shortening import (
+    ContextMessage,
+    Originals,
+    find_references,
+    list_messages,
+    recognise,
+)
 from tersely_agents.memory.store import EventStore, StoreError, original_id
 from tersely_agents.memory.transcript import (
     KINDS,
@@ -82,7 +88,7 @@ class Journal:
             raise InvalidInputError("The first prompt holds system, developer and user messages only.")
         self.resetter.check_pinned(given, {})
         shown, originals = self.resetter.fit_first([ContextMessage(m) for m in given])
-        event: FirstEvent = {"kind": "first", "messages": [s.message for s in shown]}
+        event: FirstEvent = {"kind": "first", "messages": list_messages(shown)}
         if event["messages"] != given:
             event["given"] = _checksum(given)
             event["originals"] = [s.key for s in shown]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
+from typing import cast, get_args
 
 from tersely_agents.memory.cues import (
     CONCEPT_VALUES,
@@ -51,15 +51,6 @@ _SURE = 1.0
 below this amount counts only if a single pin has it."""
 _MAX_STATEMENTS = 12
 """Largest number of statements that one message may add or replace."""
-_HEADINGS: dict[Kind, str] = {
-    "rule": "Rules",
-    "constraint": "Constraints",
-    "decision": "Decisions",
-    "preference": "Preferences",
-    "goal": "Goals",
-    "fact": "Facts",
-    "identifier": "Identifiers",
-}
 
 
 @dataclass(frozen=True)
@@ -170,10 +161,10 @@ class PinBoard:
 def render_pins(pins: Sequence[Pin]) -> str:
     """Write pins as text: a heading for each kind, the most binding first."""
     lines: list[str] = []
-    for kind, heading in _HEADINGS.items():
+    for kind in get_args(Kind):
         texts = [pin.text for pin in pins if pin.kind == kind]
         if texts:
-            lines += [f"{heading}:", *(f"- {' '.join(text.split())}" for text in texts)]
+            lines += [f"{kind.capitalize()}s:", *(f"- {' '.join(text.split())}" for text in texts)]
     return "\n".join(lines)
 
 
@@ -266,22 +257,29 @@ def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
     words, concepts = _split_concepts(new.words & old.words)
     generic = {stem(w[0].casefold()) for w in WORD.finditer(new.text) if is_concept(w[0])}
     score = sum(0.5 if word in generic else 1.0 for word in words) + _overlap(new, old)
+    # An update of the same subject, such as "Gate 4".
     if is_update and topic_words and new.subjects & old.subjects:
         return score + _SURE
+    # Two values that exclude each other, such as two tones for answers.
     if topic_concepts and _differ(new.all_values, old.all_values, tuple(SLOTS)):
         return score + _SURE
+    # An update of the same thing, such as another date for a deadline.
     kinds = [kind for name in (concepts if words else topic_concepts) for kind in CONCEPT_VALUES[name[1:]]]
     if is_update and kinds and _differ(new.all_values, old.all_values, kinds):
         return score + (_SURE if words else 0)
+    # From here on, the values must differ, and the subjects must be the same.
     if not _differ(new.values, old.values) or new.subjects != old.subjects:
         return 0.0
+    # An update that names the old value, such as "Kiel instead of Leipzig".
     folded = new.text.casefold()
     names_old = any(occurs(v.text.casefold(), folded) for v in old.values if v.kind == "name")
     if is_update and names_old and (topic_words or topic_concepts or find_words(new.text) & old.topic):
         return score + _SURE
-    is_narrower = new.topic <= old.topic or old.topic <= new.topic
-    if is_narrower and (len(topic_words) > 1 or (topic_words and new.topic == old.topic)):
+    # The same topic, even if no word announces an update.
+    is_within = new.topic <= old.topic or old.topic <= new.topic
+    if is_within and (len(topic_words) > 1 or (topic_words and new.topic == old.topic)):
         return score + _SURE
+    # An update of mostly the same topic.
     return score + _SURE if is_update and topic_words and _overlap(new, old) > 0.5 else 0.0
 
 

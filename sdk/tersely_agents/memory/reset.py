@@ -30,6 +30,7 @@ from tersely_agents.memory.shortening import (
     Originals,
     Shortener,
     find_source,
+    list_messages,
 )
 from tersely_agents.memory.transcript import Count, ResetEvent, Transcript
 from tersely_agents.prompts import load_prompt
@@ -125,9 +126,9 @@ class Resetter:
         """Shorten the user's messages of the first prompt, if it is longer than its share of the limit. The
         `later` system messages and the pins take from this share."""
         users = [s for s in first if s.message["role"] == "user"]
-        pinned = self._measure_pinned([*(s.message for s in first), *later], pins or {})
+        pinned = self._measure_pinned([*list_messages(first), *later], pins or {})
         room = max(self.settings.share(PINNED_SHARE) - pinned, self.settings.share(TASK_SHARE))
-        if measure_tokens([s.message for s in users], self.count) <= room:
+        if measure_tokens(list_messages(users), self.count) <= room:
             return list(first), []
         text, end = get_text(users[-1].message).strip(), _QUESTION_CHARACTERS
         query = text if len(text) <= 2 * end else f"{text[:end]}\n{text[-end:]}"
@@ -153,10 +154,8 @@ class Resetter:
         others = [m for m in base if m["role"] != "user"]
         users = [ContextMessage(m) for m in base if m["role"] == "user"]
         task = transcript.user_request
-        begin = [
-            *others,
-            *(s.message for s in self.shortener.fit_newest([[user] for user in users], left // 4, task)[0]),
-        ]
+        short_users, _ = self.shortener.fit_newest([[user] for user in users], left // 4, task)
+        begin = [*others, *list_messages(short_users)]
         left -= measure_tokens(begin, self.count)
         newest: list[Json] = []
         for step in reversed(segment.steps):
@@ -204,14 +203,14 @@ class Resetter:
         kept, originals = self._keep_later(later, transcript)
         kept += [trace(m) for m in held if m["role"] in ("system", "developer")]
         held = [m for m in held if m["role"] not in ("system", "developer")]
-        system = [s.message for s in kept if s.message["role"] != "user"]
+        system = [m for m in list_messages(kept) if m["role"] != "user"]
         first, more = self.fit_first([trace(m) for m in transcript.first], system, transcript.pins)
         originals += more
         reserve = REFERENCE_TOKENS if held else 0
         base = [*first, *kept]
-        notes = self._write_notes([s.message for s in base], transcript, summary, by, reserve)
+        notes = self._write_notes(list_messages(base), transcript, summary, by, reserve)
         base.append(ContextMessage(notes))
-        used = measure_tokens(Segment(tuple(s.message for s in base), follows_reset=True).shown, self.count)
+        used = measure_tokens(Segment(tuple(list_messages(base)), follows_reset=True).shown, self.count)
         room, task = self.settings.limit - used - 1, transcript.user_request
         steps = [[trace(m) for m in step] for step in _split_steps(held)]
         replayed, more = self.shortener.fit_newest(steps, room, task)
@@ -220,14 +219,15 @@ class Resetter:
             "request": self._instruction(),
             "answer": {"role": "assistant", "content": summary},
             "by": by,
-            "base": [s.message for s in base],
-            "replayed": [s.message for s in replayed],
+            "base": list_messages(base),
+            "replayed": list_messages(replayed),
             "found": dump_pins(transcript.board.pins),
         }
-        if any(s.key for s in (*base, *replayed)):
-            event["originals"] = [s.key for s in (*base, *replayed)]
-        if tuple(s.message for s in first) != transcript.first:
-            event["first"] = [s.message for s in first]
+        keys = [shown.key for shown in (*base, *replayed)]
+        if any(keys):
+            event["originals"] = keys
+        if tuple(list_messages(first)) != transcript.first:
+            event["first"] = list_messages(first)
         return event, [*originals, *more]
 
     def _find_held(self, transcript: Transcript) -> list[Json]:
@@ -302,7 +302,7 @@ class Resetter:
             elif shown is newest:
                 room = self.settings.share(USER_SHARE)
                 short, more = self.shortener.fit_step([shown], room, transcript.user_request)
-                if measure_tokens([s.message for s in short], self.count) <= max(room, REFERENCE_TOKENS):
+                if measure_tokens(list_messages(short), self.count) <= max(room, REFERENCE_TOKENS):
                     kept += short
                     originals += more
         return kept, originals

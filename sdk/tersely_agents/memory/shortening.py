@@ -272,7 +272,12 @@ class Shortener:
         return [ContextMessage({"role": "user", "content": content}, key)], [(key, text)]
 
     def _size(self, messages: Sequence[ContextMessage]) -> int:
-        return measure_tokens([shown.message for shown in messages], self.count)
+        return measure_tokens(list_messages(messages), self.count)
+
+
+def list_messages(shown: Iterable[ContextMessage]) -> list[Json]:
+    """Return the messages alone, without their originals."""
+    return [each.message for each in shown]
 
 
 def _collect(
