@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 Request = tuple[str | None, list[Document]]
 """A query and its documents."""
 
-_LONGEST_VALUE = 80
+_MAX_VALUE_CHARACTERS = 80
 """Largest number of characters of a value that a message shows."""
 _OWN_KEYS = frozenset({"text", "title", "id", "metadata"})
 
@@ -225,7 +225,7 @@ def split_json_lines(text: str) -> Iterator[tuple[int, str]]:
 def show_value(value: object) -> str:
     """Return a value for a message, or its beginning if it is long."""
     shown = repr(value)
-    return shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…"
+    return shown if len(shown) <= _MAX_VALUE_CHARACTERS else f"{shown[:_MAX_VALUE_CHARACTERS]}…"
 
 
 def type_name(value: object) -> str:

@@ -35,12 +35,12 @@ _AGAIN = re.compile(r"\[again: the (\d+) above, (\d+)x\]")
 _BEGIN = re.compile(r"\[begin (\d+) with: (.*)\]")
 _LIKE_NOTE = re.compile(rf"\\*(?:{_AGAIN.pattern}|{_BEGIN.pattern})")
 _WHOLE_WORDS = re.compile(r".*[\s/:|,;=(]")
-_LONGEST_BLOCK = 8
+_MAX_BLOCK_LINES = 8
 """Largest number of lines that are repeated as one."""
-_SHORTEST_BEGINNING = 8
+_MIN_BEGINNING = 8
 _NOTE_SIZE = 32
 """Approximate number of code points of a note. The text that it replaces must be longer."""
-_MOST_LEVELS = 3
+_MAX_LEVELS = 3
 """Levels of beginnings inside beginnings."""
 
 
@@ -263,7 +263,7 @@ def _replace_repeats(lines: Sequence[str]) -> list[str]:
     at = 0
     while at < len(lines):
         best = (0, 1, 0)  # saved code points, lines of the block, its repetitions
-        for size in range(1, _LONGEST_BLOCK + 1):
+        for size in range(1, _MAX_BLOCK_LINES + 1):
             end = at + size
             while end < len(lines) and lines[end] == lines[end - size]:
                 end += 1
@@ -300,7 +300,7 @@ def _share_beginnings(lines: Sequence[str], level: int = 0) -> list[str]:
         if beginning:
             cut = len(beginning)
             rest = [line if _AGAIN.fullmatch(line) else _escape(line[cut:]) for line in lines[at:end]]
-            rest = _share_beginnings(rest, level + 1) if level + 1 < _MOST_LEVELS else rest
+            rest = _share_beginnings(rest, level + 1) if level + 1 < _MAX_LEVELS else rest
             shared += [f"[begin {len(rest)} with: {beginning}]", *rest]
         else:
             shared.append(lines[at])
@@ -323,7 +323,7 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
             words = _WHOLE_WORDS.match(commonprefix((beginning, line)))  # noqa: RUF071 - of texts, not of paths
             beginning = words[0] if words else ""
         count += 1
-        if len(beginning) < _SHORTEST_BEGINNING or count > most:
+        if len(beginning) < _MIN_BEGINNING or count > most:
             break
         saved = (count - 1) * len(beginning) - _NOTE_SIZE
         if saved > best:

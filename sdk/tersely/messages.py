@@ -185,7 +185,7 @@ SHORTENED = "[shortened]\n"
 LEFT_OUT = "[left out]"
 """Text in place of a tool result that was dropped whole. It is not empty, because servers refuse an empty
 result. A result with no more tokens than the longer of this and `SHORTENED` stays unchanged."""
-LEAST_TIME_S = 0.001
+MIN_TIME_S = 0.001
 """Time limit of a further attempt if no time is left."""
 
 
@@ -270,7 +270,7 @@ def compress_messages(
 
     def apply(**limits: Any) -> CompressedMessages:
         if options.timeout is not None:
-            limits["timeout"] = max(LEAST_TIME_S, options.timeout - (time.monotonic() - started))
+            limits["timeout"] = max(MIN_TIME_S, options.timeout - (time.monotonic() - started))
         compression = compressor.compress(query, texts, **limits)
         # Above the limit, results without text are left out, whatever the status of the others.
         if limit >= tokens_before and compression.status not in ("compressed", "degraded"):

@@ -59,7 +59,7 @@ _CODE = re.compile(
 _HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?|localhost:\d+")
 _MAX_PASSES = 8
 """Largest number of passes over a text. A second one finds a secret right after another; more are rare."""
-_LONGEST_PASSWORD = 100
+_MAX_PASSWORD_CHARACTERS = 100
 _LONG_VALUE = 256
 """Number of characters. A longer value that is not a secret is not searched for others, so time stays
 linear."""
@@ -153,7 +153,7 @@ def _is_secret(name: re.Match[str], value: str, *, quoted: bool) -> bool:
         return name["password"] is not None
     if is_random(value):
         return True
-    return len(value) <= _LONGEST_PASSWORD and (quoted or _CODE.fullmatch(value) is None)
+    return len(value) <= _MAX_PASSWORD_CHARACTERS and (quoted or _CODE.fullmatch(value) is None)
 
 
 def _is_said(value: str) -> bool:

@@ -54,8 +54,8 @@ def test_both_promises_hold_for_exchangeable_questions(share: float) -> None:
     for _ in range(1500):
         answered, unanswered = draw.beta(3, 2, 41), draw.beta(2, 3, 41)
         abstention = make_answerability(answered[1:].tolist(), unanswered[1:].tolist()).make_abstention(share)
-        passed.append(answered[0] >= abstention.least)
-        refused.append(unanswered[0] < abstention.least)
+        passed.append(answered[0] >= abstention.threshold)
+        refused.append(unanswered[0] < abstention.threshold)
         promised.append(abstention.refused)
     error = 3 / np.sqrt(len(passed)) / 2
     assert np.mean(passed) >= share - error
@@ -69,7 +69,7 @@ def test_the_interval_of_what_is_refused_holds_the_true_share() -> None:
     for _ in range(200):
         own = make_answerability(draw.uniform(0.5, 1, 40).tolist(), draw.uniform(0, 1, 40).tolist())
         low, high = own.refused_interval(0.9)
-        held.append(low <= own.make_abstention(0.9).least <= high)  # as they are uniform from 0 to 1
+        held.append(low <= own.make_abstention(0.9).threshold <= high)  # as they are uniform from 0 to 1
     assert 0.9 <= np.mean(held) <= 0.99
 
 
@@ -172,7 +172,7 @@ def test_own_questions_replace_the_promise_and_widen_the_bound() -> None:
     answered = [Judgement(p, 3.0) for p in np.linspace(0.7, 0.9, 30)]
     unanswered = [Judgement(p, 1.0) for p in np.linspace(0.1, 0.3, 30)]
     own = JudgingScorer.answerability.calibrate(answered, unanswered, {"own": 30})
-    assert own.make_abstention(0.9).least >= 0.7
+    assert own.make_abstention(0.9).threshold >= 0.7
     assert own.make_abstention(0.9).refused > 0.95
     assert own.reference.bound == pytest.approx(6.0)
     without = own.calibrate(answered, [], {})

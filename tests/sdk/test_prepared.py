@@ -82,7 +82,7 @@ def test_prepared_documents_have_the_units_of_unprepared_ones(
     query: str, docs: list[Document], chosen: dict[str, Any]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sieve, "FEWEST", 10_000)
+        patch.setattr(sieve, "MIN_WINDOWS", 10_000)
         result = bundled().compress(query, store(bundled().prepare(docs)), **chosen)
         check_alike(result, bundled().compress(query, docs, **chosen))
 
@@ -93,7 +93,7 @@ def test_prepared_documents_keep_every_guarantee(
     query: str, docs: list[Document], chosen: dict[str, Any]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sieve, "FEWEST", 1)
+        patch.setattr(sieve, "MIN_WINDOWS", 1)
         result = bundled().compress(query, store(bundled().prepare(docs)), **chosen)
         assert result == bundled().compress(query, bundled().prepare(docs), **chosen)
     limits = {name: value for name, value in chosen.items() if name in ("budget", "max_docs")}

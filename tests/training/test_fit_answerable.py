@@ -103,7 +103,9 @@ def test_the_promise_is_the_one_of_the_stored_file(tmp_path: Path) -> None:
     artifact = replace(load_artifact(), path=tmp_path)
     stored = read_answerability(artifact)
     assert isinstance(stored, Answerability)
-    assert stored.make_abstention(0.9).least == pytest.approx(fitted.make_abstention(0.9).least, abs=1e-5)
+    assert stored.make_abstention(0.9).threshold == pytest.approx(
+        fitted.make_abstention(0.9).threshold, abs=1e-5
+    )
     assert dict(stored.answered.questions) == {"towns": 80}
 
 

@@ -21,8 +21,8 @@ from tersely.types import Document
 Format = Literal["auto", "text", "jsonl"]
 
 DEMO_QUERY = "When does the last boat leave Port Maren in winter, and can I take my bicycle on it?"
-_FEW_FILES = 20
-"""Number of files above which a progress bar is shown."""
+_MAX_FILES_WITHOUT_PROGRESS = 20
+"""If there are more files, a progress bar is shown."""
 _DEMO = Path(__file__).with_name("demo") / "documents.jsonl"
 
 
@@ -102,7 +102,7 @@ def read_files(names: Sequence[str], form: Format) -> list[Document]:
     files = find_files(names or ["-"])
     if "-" in files and sys.stdin.isatty():
         print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
-    with show_progress(files) if len(files) > _FEW_FILES else nullcontext(files) as progress:
+    with show_progress(files) if len(files) > _MAX_FILES_WITHOUT_PROGRESS else nullcontext(files) as progress:
         for name in progress:
             try:
                 if name == "-":

@@ -104,7 +104,7 @@ def answer_features(m: Matches, logits: Logits, near: Nearness, first_logits: Fl
 class Abstention:
     """A threshold that lets a share of answerable questions through."""
 
-    least: float
+    threshold: float
     """The lowest probability of an answer that gets through."""
     refused: float
     """The share of questions without an answer that this refuses."""
@@ -112,9 +112,11 @@ class Abstention:
     def refuse(self, judgement: Judgement) -> str | None:
         """Return the reason why a request is refused; None if it gets through."""
         probability = judgement.answerable
-        if probability is None or probability >= self.least:
+        if probability is None or probability >= self.threshold:
             return None
-        reason = f"the documents answer with a probability of {probability:.3f}, less than {self.least:.3f}"
+        reason = (
+            f"the documents answer with a probability of {probability:.3f}, less than {self.threshold:.3f}"
+        )
         if judgement.can_abstain:
             return reason
         if judgement.is_calibrated:
@@ -152,8 +154,8 @@ class Answerability:
 
         Raises ValueError for a share that is too high for this number of questions.
         """
-        least = self.answered.threshold(share)
-        return Abstention(least, self._count_refused(least) / (len(self.unanswered.scores) + 1))
+        threshold = self.answered.threshold(share)
+        return Abstention(threshold, self._count_refused(threshold) / (len(self.unanswered.scores) + 1))
 
     def refused_interval(self, share: float) -> tuple[float, float]:
         """Return the 95 % interval of the share that is refused among new questions without an answer.
@@ -163,8 +165,8 @@ class Answerability:
         refused = self._count_refused(self.answered.threshold(share))
         return make_interval(refused, len(self.unanswered.scores) + 1 - refused)
 
-    def _count_refused(self, least: float) -> int:
-        return sum(score < least for score in self.unanswered.scores)
+    def _count_refused(self, threshold: float) -> int:
+        return sum(score < threshold for score in self.unanswered.scores)
 
     def calibrate(
         self, answered: Sequence[Judgement], unanswered: Sequence[Judgement], questions: Mapping[str, int]

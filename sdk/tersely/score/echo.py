@@ -29,12 +29,12 @@ from tersely.units import Unit
 ECHO = 0.9
 """Share of the weight of the question's terms that an echo contains."""
 
-FEWEST_ECHOES = 3
-FEWEST_TERMS = 5
+MIN_ECHOES = 3
+MIN_TERMS = 5
 """Smallest number of terms of a question that a document can echo. Every sentence may well contain all terms
 of a shorter question."""
 
-FEWEST_NAMED = 3
+MIN_WORDS = 3
 """Smallest number of words of a question for which parts of structure are held back, without "who", "the" and
 the like."""
 
@@ -56,7 +56,7 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
     of its units. A part of structure is never an echo, because every line of a log may contain the words of
     the question.
     """
-    if len(m.terms) < FEWEST_TERMS:
+    if len(m.terms) < MIN_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
     return _hold_back(m.exact[:, _COVERAGE] >= ECHO, logits, documents)
 
@@ -70,7 +70,7 @@ def find_held_back_by_words(
     `texts` are the sentences of all documents.
     """
     terms = set(split_terms(query))
-    if len(terms) < FEWEST_TERMS:
+    if len(terms) < MIN_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
     counts = np.array([len(terms.intersection(split_terms(text))) for text in texts])
     return _hold_back(counts >= ECHO * len(terms), logits, documents)
@@ -83,7 +83,7 @@ def _hold_back(
     document_numbers = np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
     is_prose = np.array([not unit.divisible for document in documents for unit in document.units])
     echoes = np.bincount(document_numbers[is_prose & is_echo], minlength=len(documents))
-    for number in np.flatnonzero(echoes >= FEWEST_ECHOES):
+    for number in np.flatnonzero(echoes >= MIN_ECHOES):
         sentences = np.flatnonzero(document_numbers == number)
         if 2 * echoes[number] >= len(sentences):
             held_back[sentences] = True
@@ -102,12 +102,12 @@ def lower_parts(query: str, split: Split, scores: Floats) -> Floats:
     """
     shares = np.ones(len(split.units))
     terms = [term for term in find_terms(query) if " " not in term]
-    if len(set(split_terms(query))) < FEWEST_TERMS or len(terms) < FEWEST_NAMED:
+    if len(set(split_terms(query))) < MIN_TERMS or len(terms) < MIN_WORDS:
         return shares
     for block in _list_blocks(split.units):
         units = [split.units[at] for at in block]
         echoes = _find_echoes(terms, units, split)
-        if len(echoes) < FEWEST_ECHOES:
+        if len(echoes) < MIN_ECHOES:
             continue
         alike: dict[frozenset[str], list[int]] = {}
         records = _find_records(echoes, units, split)

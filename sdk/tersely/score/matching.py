@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-FEW_PHRASES = 32
-"""Largest number of phrases for which looking for one after the other is faster than a `PhraseFinder`."""
+MAX_PHRASES_IN_TURN = 32
+"""Largest number of phrases for which it is faster to look for them in turn than with a `PhraseFinder`."""
 
 
 class Presence:
@@ -132,7 +132,7 @@ def phrase_share(phrases: Sequence[str], texts: Sequence[str]) -> Floats:
     """Return the share of the phrases that occur in each (lower-cased) text; 0 without phrases."""
     if not phrases:
         return np.zeros(len(texts))
-    if len(phrases) <= FEW_PHRASES:
+    if len(phrases) <= MAX_PHRASES_IN_TURN:
         return np.array([sum(p in t for p in phrases) / len(phrases) for t in texts])
     finder = PhraseFinder(phrases)
     return np.array([finder.count(t) / len(phrases) for t in texts])

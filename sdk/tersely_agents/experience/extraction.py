@@ -25,7 +25,7 @@ from tersely_agents.prompts import escape_tag, load_prompt
 
 SUCCESS = 0.5
 """Reward from which an attempt counts as a success (table 3)."""
-MOST_EXPERIENCES = 5
+MAX_EXPERIENCES = 5
 """Largest number of experiences from one group of attempts."""
 LOG_TOKENS = 8000
 """Largest number of tokens of an attempt that the model reads, by the built-in estimate. An attempt with
@@ -215,8 +215,8 @@ def _parse_lessons(text: str, is_mixed: bool) -> list[Lesson]:
     blocks = _LESSON_HEADING.split(text)[1:]
     if not blocks:
         raise ValueError('there is no line "EXPERIENCE 1:"')
-    if len(blocks) > MOST_EXPERIENCES:
-        raise ValueError(f"there are {len(blocks)} experiences, and {MOST_EXPERIENCES} are the most")
+    if len(blocks) > MAX_EXPERIENCES:
+        raise ValueError(f"there are {len(blocks)} experiences, and {MAX_EXPERIENCES} are the most")
     return [_parse_lesson(block, number, is_mixed) for number, block in enumerate(blocks, 1)]
 
 

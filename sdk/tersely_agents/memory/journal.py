@@ -36,7 +36,7 @@ from tersely_agents.memory.transcript import (
 )
 from tersely_agents.redaction import redact_all
 
-_MAX_MESSAGES_READ = 200
+_MAX_TEXTS_READ = 200
 """Largest number of texts that the model reads for one `recall`. If there are more, it reads those that match
 the words of the query best."""
 
@@ -169,10 +169,10 @@ class Journal:
             originals = [original for original in found if original is not None]
             turns.append((message["role"], originals or ([] if message in shown else [text])))
         documents = list_documents(turns)
-        if len(documents) > _MAX_MESSAGES_READ and check_text(query, "The query"):
+        if len(documents) > _MAX_TEXTS_READ and check_text(query, "The query"):
             texts = [f"{document.title or ''}\n{document.text}" for document in documents]
             scores = BM25(texts).scores(query)
-            best = sorted(range(len(documents)), key=lambda at: -scores[at])[:_MAX_MESSAGES_READ]
+            best = sorted(range(len(documents)), key=lambda at: -scores[at])[:_MAX_TEXTS_READ]
             documents = [documents[at] for at in sorted(best)]
         compressor = self.resetter.shortener.compressor
         if budget is None:

@@ -27,7 +27,7 @@ from tersely_agents.prompts import escape_tag, load_prompt
 EARLIER_NOTES = "Earlier notes:"
 _USER, _ASSISTANT = "User:", "Assistant:"
 _SOURCES = {"user": _USER, "assistant": _ASSISTANT, "system": "System:", "developer": "System:"}
-_LEAST_EXCHANGE = 32
+_MIN_EXCHANGE_TOKENS = 32
 """Smallest number of tokens in which an exchange (a question and its answer) is worth quoting."""
 _EXCHANGE_SHARE = 0.7
 """Largest share of the notes for questions and answers, if there are calls or results too."""
@@ -174,7 +174,7 @@ def _find_shortest_forms(
 ) -> dict[tuple[int, ...], list[Quote]]:
     """Return the newest exchanges that fit in their shortest form: the question, and the best sentence of its
     answer."""
-    newest = exchanges[max(0, len(exchanges) - limit // _LEAST_EXCHANGE) :]
+    newest = exchanges[max(0, len(exchanges) - limit // _MIN_EXCHANGE_TOKENS) :]
     # A single exchange may fill the limit. If there are several, each gets at most half of it.
     most = limit // min(2, len(newest)) if newest else 0
     shortest: dict[tuple[int, ...], list[Quote]] = {}

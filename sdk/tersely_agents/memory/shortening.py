@@ -17,7 +17,7 @@ from tersely_agents.memory.store import original_id
 
 REFERENCE_TOKENS = 40
 """Largest number of tokens of a message that only refers to its original."""
-_LEAST_TOKENS = 24
+_MIN_TOKENS = 24
 """If a text has less room than this, a reference to its original replaces it."""
 
 _HEAD = re.compile(
@@ -183,7 +183,7 @@ class Shortener:
         `head`. All texts are empty if there is too little room."""
         short = [""] * len(texts)
         left = limit - self.count(f"{head}\n")
-        if left < _LEAST_TOKENS:
+        if left < _MIN_TOKENS:
             return short, None
         result = self.compressor.compress(query, texts, budget=left)
         for document in result.documents:
