@@ -44,12 +44,11 @@ GUARANTEES: dict[int, tuple[str, ...]] = {
     ),
     8: (
         "tests/sdk/test_messages.py::test_only_the_texts_of_tool_results_change",
-        "tests/sdk/test_memory_random.py::test_random_transcripts_keep_every_guarantee",
+        "tests/sdk/test_memory.py::test_random_transcripts_keep_every_guarantee",
         "tests/sdk/test_memory_store.py::test_killed_agents_lose_no_acknowledged_append",
         "tests/sdk/test_memory_store.py::test_corrupted_files_never_give_other_content",
         "tests/sdk/test_memory_survival.py",
-        "tests/sdk/test_memory_opening.py",
-        "tests/sdk/test_memory_originals.py",
+        "tests/sdk/test_memory_notes.py",
         "tests/sdk/test_private_files.py",
     ),
     9: (

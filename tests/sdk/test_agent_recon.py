@@ -75,10 +75,6 @@ def test_the_response_grows_from_action_to_action(strict: bool) -> None:
     assert more["continue_last"] is True
 
 
-def test_a_reply_without_an_action_is_corrected() -> None:
-    assert response_of(make_recon("It is Ada.", ANSWER, strict=True)) == f"It is Ada.{CORRECTION}"
-
-
 def test_every_turn_counts_and_five_are_allowed() -> None:
     agent = make_recon(*[SEARCH, "Hm."] * 4)
     state = agent.run(QUESTION)

@@ -104,12 +104,6 @@ def test_a_growing_summary_is_bounded(folder: Path) -> None:
     assert len(turns[-1]) > 2 * longest
 
 
-def test_a_readable_call_of_a_malformed_turn_is_used(folder: Path) -> None:
-    state = make_agent(folder, *[f"Let me look. {SEARCH}"] * 2, tagged(FINISH, FOUND)).run(QUESTION)
-    assert state.trace[0].arguments == {"query": "spare key lighthouse"}
-    assert state.trace[0].fallback is not None
-
-
 @pytest.mark.parametrize(
     ("sentence", "level"),
     [("Lamp number {} burns.", 2), ("Holder {}: who has the spare key of the light?", 5)],

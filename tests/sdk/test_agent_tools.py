@@ -74,13 +74,6 @@ def test_a_long_document_is_ranked_by_its_best_passage(tmp_path: Path) -> None:
     assert len(hit.passage) <= 1000
 
 
-def test_documents_without_files_can_be_searched() -> None:
-    hits = INDEX.search("spare key", 3)
-    assert (hits[0].docid, hits[0].title) == ("keys.md", "Keys")
-    assert hits[1].title == "pears.md"
-    assert INDEX.open("pears.md").text.startswith("The pears")
-
-
 def test_collections_without_text_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="holds no text"):
         FolderIndex(tmp_path)
@@ -136,17 +129,6 @@ def test_an_error_of_a_tool_is_its_result() -> None:
         None,
     ]
     assert "[error: ConnectionError" in requests_of(agent)[1][0][1]["content"]
-
-
-def test_large_results_are_compressed_for_the_question(folder: Path) -> None:
-    (folder / "long.md").write_text(f"{LONG} The spare key of the lighthouse is with Ada.")
-    script = [tagged(call_tag("open_page", docid="long.md")), tagged(FINISH, FOUND)]
-    agent = make_agent(folder, *script, result_tokens=200)
-    state = agent.run(QUESTION)
-    shown = requests_of(agent)[1][0][1]["content"].split("[Tool result]\n")[1]
-    assert COMPRESSOR.count_tokens(shown) <= 200
-    assert "spare key of the lighthouse is with Ada" in shown
-    assert state.trace[0].result_tokens > 1000
 
 
 @pytest.mark.parametrize("strategy", ["summary", "transcript"])

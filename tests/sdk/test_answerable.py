@@ -51,7 +51,7 @@ def test_both_promises_hold_for_exchangeable_questions(share: float) -> None:
     passed: list[float] = []
     refused: list[float] = []
     promised: list[float] = []
-    for _ in range(1500):
+    for _ in range(800):
         answered, unanswered = draw.beta(3, 2, 41), draw.beta(2, 3, 41)
         abstention = make_answerability(answered[1:].tolist(), unanswered[1:].tolist()).make_abstention(share)
         passed.append(answered[0] >= abstention.threshold)
@@ -66,7 +66,7 @@ def test_both_promises_hold_for_exchangeable_questions(share: float) -> None:
 def test_the_interval_of_what_is_refused_holds_the_true_share() -> None:
     draw = np.random.default_rng(6)
     held = []
-    for _ in range(200):
+    for _ in range(120):
         own = make_answerability(draw.uniform(0.5, 1, 40).tolist(), draw.uniform(0, 1, 40).tolist())
         low, high = own.refused_interval(0.9)
         held.append(low <= own.make_abstention(0.9).threshold <= high)  # as they are uniform from 0 to 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,11 @@ NO_COUNT: list[Any] = [-1, 1.5, float("nan"), True, "5", [], object()]
 
 
 NO_FOLDER = [5, 1.5, True, b"folder", ["folder"], {"a": 1}, object(), "nul\0"]
-NO_THREADS = ["2", 1.5, 0, -1, True, [2], object()]
+NO_THREADS = ["2", 1.5, 0, -1, True, float("nan"), [2], object()]
+
+
+relevance = cache(Relevance)
+embedder = cache(SentenceEmbedder)
 
 
 def bank() -> ExperienceBank:
@@ -97,11 +102,11 @@ CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
         lambda v: Summarizer(compressor=COMPRESSOR).summarize("q", ["x"], aspect=v),
         [*NO_TEXT, "x"],
     ),
-    "embed": (lambda v: SentenceEmbedder().embed(v), NO_TEXTS),
+    "embed": (lambda v: embedder().embed(v), NO_TEXTS),
     "rank: query": (lambda v: rank(query=v), NO_TEXT),
     "rank: documents": (lambda v: rank(documents=v), [*NO_TEXTS, ["x"]]),
-    "relevance: query": (lambda v: Relevance().rank(v, ONE), NO_TEXT),
-    "relevance: documents": (lambda v: Relevance().rank("q", v), [*NO_TEXTS, ["x"]]),
+    "relevance: query": (lambda v: relevance().rank(v, ONE), NO_TEXT),
+    "relevance: documents": (lambda v: relevance().rank("q", v), [*NO_TEXTS, ["x"]]),
     "choose_level": (choose_level, [None, "x", -0.1, 1.1, float("nan"), [], object()]),
     "format_experiences": (format_experiences, [*NO_TEXTS, ["x"], [Experience(**LESSON)]]),
     "condense: model": (lambda v: condense(v, "p", ATTEMPT), [None, 5, "x", ScriptedChat]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tersely.tokens import ApproximateCounter
@@ -101,23 +99,6 @@ def test_lessons_of_a_unanimous_group_share_its_outcome(reward: float, success: 
     prompt = model.requests[2][0][0]["content"]
     assert "EXPECTED" not in prompt
     assert "OUTCOME" not in prompt, "a question whose answer is known confuses small models"
-
-
-def test_condensed_steps_keep_choices_and_findings() -> None:
-    """Evolving Rollouts, appendix B.1."""
-    step = {
-        "intent": "find the builder",
-        "tool": "open",
-        "query_strategy": "the object before the place",
-        "url_selection_strategy": "archives before newspapers",
-        "extraction_focus": "names next to years",
-        "observation": "the archive names one builder",
-        "key_information_extracted": ["Ann built it"],
-    }
-    model = ScriptedChat([json.dumps({"plan": "search", "steps": [step], "takeaways": []})])
-    assert condense(model, "Who?", Attempt(LOG, 1.0))["steps"] == [step]
-    prompt = model.requests[0][0][0]["content"]
-    assert all(f'"{key}":' in prompt for key in step)
 
 
 @pytest.mark.parametrize(

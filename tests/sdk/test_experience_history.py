@@ -56,17 +56,6 @@ def test_revoking_brings_back_what_was_replaced(tmp_path: Path) -> None:
     assert [r.status for r in bank.history(intruder.id)] == ["revoked", "current"]
 
 
-def test_replacement_of_a_revoked_lesson_takes_its_place() -> None:
-    bank = ExperienceBank(":memory:", Letters())
-    bank.add(CHECK)
-    second, third = (bank.add(make_experience(f"Check two sources{mark}")) for mark in "!?")
-    bank.revoke(key=second.id)
-    assert bank.experiences() == [third]
-    assert [r.status for r in bank.history(third.id)] == ["current", "revoked", "replaced"]
-    bank.revoke(key=third.id)
-    assert bank.experiences() == [CHECK]
-
-
 def test_forgetting_brings_back_what_was_replaced() -> None:
     bank = ExperienceBank(":memory:", Letters())
     bank.add(CHECK)

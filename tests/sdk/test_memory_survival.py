@@ -1,14 +1,19 @@
-"""Pins, requests of the user, identifiers and held steps survive a reset; other text is shortened."""
+"""Pins, requests and held steps survive a reset and a lower limit; no input of a user stops a session."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 import pytest
 
 from tersely import InvalidInputError
+from tersely_agents.chat import ScriptedChat
 from tersely_agents.memory import AgentMemory, MemoryStore
 from tests.sdk.conversations import (
     COMPRESSOR,
     FIRST,
+    SYSTEM,
     TASK,
     call,
     facts,
@@ -17,7 +22,7 @@ from tests.sdk.conversations import (
     nearly_fill,
     result,
 )
-from tests.sdk.memory_oracles import check_context
+from tests.sdk.memory_oracles import REFERENCE, check_context
 
 
 def test_pins_survive_every_reset_word_for_word() -> None:
@@ -120,18 +125,6 @@ def test_held_system_and_user_messages_survive_without_replay(role: str) -> None
     assert message in memory.transcript.conversation
 
 
-def test_identifiers_of_a_held_message_survive() -> None:
-    memory = make_memory()
-    memory.append(
-        {"role": "user", "content": "Order 1151293680 and /data/coast.csv. " + "Please hurry. " * 300}
-    )
-    assert memory.transcript.is_full
-    memory.prepare(None)
-    text = str(memory.transcript.messages)
-    assert "1151293680" in text
-    assert "/data/coast.csv" in text
-
-
 def test_an_identifier_too_long_does_not_push_out_the_next() -> None:
     memory = make_memory()
     memory.append(
@@ -143,19 +136,6 @@ def test_an_identifier_too_long_does_not_push_out_the_next() -> None:
     assert "AB-12345" in str(memory.transcript.messages)
 
 
-def test_step_larger_than_the_limit_is_shortened_after_a_reset() -> None:
-    memory = make_memory()
-    calls = {**call(0), "tool_calls": [call(i)["tool_calls"][0] for i in range(3)]}
-    memory.append(calls, result(1, facts(1, 90)), result(0, "Short."), result(2, facts(2, 90)))
-    assert memory.transcript.is_full
-    messages = memory.prepare(None)
-    assert memory.transcript.tokens < 600
-    assert [m.get("tool_call_id") for m in messages[3:]] == ["c1", "c0", "c2"]
-    assert messages[4]["content"] == "Short."
-    key = messages[3]["content"].split("id of the original: ")[1][:12]
-    assert memory.original(key) == facts(1, 90)
-
-
 def test_calls_too_long_for_the_limit_become_one_reference() -> None:
     memory = make_memory()
     memory.append(call(0, arguments='{"text": "' + "word " * 900 + '"}'), result(0, "Done."))
@@ -165,14 +145,6 @@ def test_calls_too_long_for_the_limit_become_one_reference() -> None:
     key = messages[-1]["content"].split("original: ")[1][:12]
     assert "word word" in (memory.original(key) or "")
     check_context(messages, memory)
-
-
-def test_results_are_compressed_for_the_current_request() -> None:
-    memory = make_memory(limit=2000, compress_over=80)
-    page = f"{facts(3, 12)} Ada Penrose holds the key of the harbour office. {facts(4, 12)}"
-    memory.append({"role": "user", "content": "Who holds the key of the harbour office?"})
-    memory.append(call(0, arguments="{}"), result(0, page))
-    assert "Ada Penrose holds the key" in memory.transcript.messages[-1]["content"]
 
 
 def test_a_result_stays_whole_where_shortening_gains_nothing() -> None:
@@ -192,3 +164,104 @@ def test_large_results_are_compressed_and_can_be_opened() -> None:
     assert head == f"[shortened from {COMPRESSOR.count_tokens(original)} tokens; id of the original:"
     assert memory.original(key.rstrip("]")) == original
     assert memory.original("nothing") is None
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+def open_again(store: MemoryStore, limit: int = 600, **options: Any) -> AgentMemory:
+    return AgentMemory(limit=limit, store=store, compressor=COMPRESSOR, **options)
+
+
+def key_of(message: Any) -> str:
+    return REFERENCE.findall(str(message["content"]))[0]
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+def test_step_with_unanswered_calls_may_exceed_the_limit(answered: int) -> None:
+    store = MemoryStore(":memory:")
+    memory = make_memory(store=store)
+    calls = {**call(0), "tool_calls": [call(i)["tool_calls"][0] for i in range(3)]}
+    memory.append(calls, *[result(i, facts(i, 90)) for i in range(answered)])
+    if not answered:
+        memory = make_memory(store=store, session="long call")
+        memory.append(call(0, arguments=json.dumps({"text": facts(0, 90)})))
+    again = open_again(store, session=memory.journal.session)
+    assert again.transcript == memory.transcript
+    again.interrupt()
+    check_context(again.prepare(None), again)
+
+
+def test_session_opened_with_a_lower_limit_shrinks_at_a_reset() -> None:
+    store = MemoryStore(":memory:")
+    memory = make_memory(4000, store=store)
+    for number in range(8):
+        memory.append(call(number), result(number, facts(number, 30)))
+    again = open_again(store)
+    assert again.transcript.is_full
+    assert again.transcript.messages == memory.transcript.messages
+    model = ScriptedChat(["Lighthouse 0-1 is from 1800."])
+    messages = again.prepare(model)
+    check_context(messages, again)
+    assert "Lighthouse 0-1 is from 1800." in str(messages)
+    assert messages[-2] == call(7)
+    assert again.original(key_of(messages[-1])) == facts(7, 30)
+    ((request, _),) = model.requests
+    assert 0 < len(request) < len(memory.transcript.messages)
+    assert request[:2] == FIRST
+    assert open_again(store).transcript == again.transcript
+
+
+def test_pins_without_room_name_the_smallest_limit() -> None:
+    store = MemoryStore(":memory:")
+    make_memory(4000, store=store).pin("plan", "word " * 500)
+    with pytest.raises(InvalidInputError, match="system messages and the pins") as refused:
+        open_again(store)
+    least = int(str(refused.value).split("Raise the limit to ")[1].split(",")[0])
+    assert open_again(store, limit=least).transcript.pins
+    with pytest.raises(InvalidInputError):
+        open_again(store, limit=int(least * 0.95))
+
+
+def test_too_long_first_message_is_shortened_and_can_be_opened() -> None:
+    store = MemoryStore(":memory:")
+    text = f"{facts(1, 100)} What did Ada Penrose hold? {facts(2, 100)}"
+    first = [SYSTEM, {"role": "user", "content": text}]
+    memory = AgentMemory(first, limit=600, compressor=COMPRESSOR, store=store)
+    messages = memory.prepare(None)
+    check_context(messages, memory)
+    assert messages[0] == SYSTEM
+    assert memory.original(key_of(messages[1])) == text
+    assert AgentMemory(first, limit=600, compressor=COMPRESSOR, store=store).transcript == memory.transcript
+    with pytest.raises(InvalidInputError, match="another first prompt"):
+        AgentMemory([SYSTEM, {"role": "user", "content": text + "!"}], limit=600, store=store)
+    memory.pin("rule", "Count towers of stone only.")
+    fill(memory)
+    messages = memory.prepare(None)
+    assert "Count towers of stone only." in str(messages)
+    assert memory.original(key_of(messages[1])) == text
+
+
+def test_images_that_do_not_fit_are_left_out_and_the_text_stays() -> None:
+    parts = [{"type": "text", "text": "What do these show?"}, *[IMAGE] * 5]
+    memory = AgentMemory([{"role": "user", "content": parts}], limit=4000, compressor=COMPRESSOR)
+    (message,) = memory.prepare(None)
+    assert message["content"].endswith("]\nWhat do these show?")
+    assert "without 5 parts of other kinds" in message["content"]
+    assert json.loads(memory.original(key_of(message)) or "") == parts
+    memory.append({"role": "assistant", "content": "Towers."}, {"role": "user", "content": parts})
+    messages = memory.prepare(None)
+    check_context(messages, memory)
+    assert str(messages).count("What do these show?") == 2
+    assert [json.loads(memory.original(key) or "") for key in REFERENCE.findall(str(messages))] == [parts] * 2
+
+
+def test_more_first_messages_than_fit_leave_the_newest() -> None:
+    first = [{"role": "user", "content": f"Message {n}: where is the lamp?"} for n in range(80)]
+    memory = AgentMemory(first, limit=600, compressor=COMPRESSOR)
+    messages = memory.prepare(None)
+    check_context(messages, memory)
+    assert messages[-1] == first[-1]
+    lines = (memory.original(key_of(messages[0])) or "").split("\n")
+    assert [json.loads(line) for line in lines] == first[: len(lines)]
+    assert len(lines) + len(messages) - 1 == len(first)

@@ -1,4 +1,4 @@
-"""Compressed tool results in a chat: what stays, what fits, what is refused."""
+"""Compressed tool results in a chat, and a user's own words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
-from tersely.messages import LEFT_OUT, SHORTENED, get_text, measure_tokens
+from tersely.messages import LEFT_OUT, SHORTENED, _find_last_request, get_text, measure_tokens
+from tersely.user_text import find_last_request, strip_agent_blocks
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 TASK = "Which lighthouse is the oldest?"
@@ -192,3 +193,34 @@ def test_a_limit_holds_even_if_the_model_fails() -> None:
     result = Compressor(BrokenScorer(RuntimeError("down"))).compress_messages(HISTORY, budget=220)
     assert result.tokens_after <= 220 < result.tokens_before
     assert result.receipt.status == "degraded"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<system-reminder>\nToday is Monday.\n</system-reminder>\n\nFind it.", "Find it."),
+        ("Find it.<ide_opened_file>a.py</ide_opened_file>", "Find it."),
+        ("<user_query>\nFind it.\n</user_query>", "Find it."),
+        ("<command-name>/clear</command-name>\n<command-args></command-args>", ""),
+        ("<bash-input>ls</bash-input><bash-stdout>a</bash-stdout>", ""),
+        ("# AGENTS.md instructions for /app\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>", ""),
+        ("Find it.\n<environment_details>\n# Files\n</environment_details>", "Find it."),
+        ("Why is <system-reminder> in my log?", "Why is <system-reminder> in my log?"),
+        ("Read <context>a page</context>.", "Read <context>a page</context>."),
+    ],
+)
+def test_blocks_of_agents_are_stripped(text: str, words: str) -> None:
+    assert strip_agent_blocks(text) == words
+
+
+def test_a_text_of_blocks_alone_is_no_request() -> None:
+    blocks = "<environment_context>\n  <cwd>/app</cwd>\n</environment_context>"
+    assert find_last_request([blocks, f"{blocks} Find it."]) == "Find it."
+    assert find_last_request([blocks]) == ""
+    messages = [{"role": "user", "content": "Find it."}, {"role": "user", "content": blocks}]
+    assert _find_last_request(messages) == "Find it."
+
+
+def test_many_open_blocks_take_no_time() -> None:
+    text = "<system-reminder>" * 100_000
+    assert strip_agent_blocks(text) == text

@@ -88,12 +88,6 @@ def test_a_bad_option_is_refused_with_cause_and_remedy(options: dict[str, Any], 
     assert isinstance(error.value, ValueError)
 
 
-@pytest.mark.parametrize("name", GOOD_OPTIONS)
-def test_a_good_option_is_taken_as_it_is(name: str) -> None:
-    for value in GOOD_OPTIONS[name]:
-        assert getattr(CompressionOptions(**{name: value}), name) == value
-
-
 def test_numbers_of_numpy_become_numbers_of_python() -> None:
     options = CompressionOptions(budget=np.int64(12), level=np.int32(3), max_docs=np.int8(2), recall=0.9)
     assert options == CompressionOptions(budget=12, level=3, max_docs=2, recall=0.9)
@@ -137,11 +131,6 @@ def test_a_rate_never_allows_more_than_its_share(rate: float, tokens_before: int
     assert 0 <= limit <= tokens_before
     assert limit <= rate * tokens_before + 1e-6
     assert limit > rate * tokens_before - 1
-
-
-def test_keyword_arguments_make_the_same_options_again() -> None:
-    options = CompressionOptions(rate=0.5, recall=0.9, level=2, max_docs=3, order="rerank")
-    assert CompressionOptions(**options.arguments()) == options
 
 
 def test_keyword_arguments_match_the_options() -> None:

@@ -95,13 +95,6 @@ def test_a_repeated_sentence_is_kept_once() -> None:
     assert selection.duplicates == set(range(8)) - {1}
 
 
-def test_repetition_leaves_room_for_another_sentence() -> None:
-    split = make_split([SENTENCE, SENTENCE, "Aa bb cc dd."], limit=len(SENTENCE.split()) + 4)
-    selection = select(split, make_scored(split, 0.9, 0.8, 0.1))
-    assert selection.kept == {0, 2}
-    assert selection.duplicates == {1}
-
-
 def test_structure_is_never_a_copy() -> None:
     split = make_split([SENTENCE], [SENTENCE], code=[1])
     assert select(split, make_scored(split, 0.8, 0.9)).kept == {0, 1}
@@ -224,10 +217,6 @@ def test_documents_after_the_best_are_dropped_for_max_docs() -> None:
         "max_docs",
         "max_docs",
     ]
-
-
-def test_a_repetition_is_a_duplicate() -> None:
-    assert reasons(make_split([SENTENCE, SENTENCE]), 0.9, 0.8) == ["score", "duplicate"]
 
 
 def test_a_full_level_is_a_reason() -> None:

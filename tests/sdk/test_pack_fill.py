@@ -1,7 +1,8 @@
-"""Filling a limit: greedy, measured as a whole, and never over the limit."""
+"""Filling a limit, and sentences that several documents repeat."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from itertools import combinations
@@ -10,7 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tersely import Compressor, Document
+from tersely.pack.choose import comparable_words
 from tersely.pack.fill import Candidate, fill_level, fit, pack, priority, sort_by_priority
+from tests.sdk.checks import check_all
+from tests.sdk.counters import count_words
+from tests.sdk.fakes import FakeScorer
 
 
 def rank(*scores_and_costs: tuple[float, int]) -> list[Candidate]:
@@ -145,3 +151,158 @@ def test_level_takes_good_units_to_the_top_others_to_the_bottom(
     good = [Candidate(0, 0, 0.9, 10), Candidate(1, 0, 0.8, 10), Candidate(2, 0, 0.7, 10)]
     others = [Candidate(3, 0, 0.3, 10), Candidate(4, 0, 0.2, 10)]
     assert sorted(fill_level(good, others, bounds, [0], lambda positions: 10 * len(positions))) == units
+
+
+SENTENCE = "The harbour was dug in 1871 by Ada Norton."
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "the HARBOUR was dug in 1871, by Ada Norton",
+        "Harbour was dug in\n1871 by  Ada Norton.",
+        "“The harbour was dug in 1871 by Ada Norton.”",
+        "The harbour was dug in 1871[3] by Ada Norton.[12]",
+    ],
+)
+def test_repeats_may_differ_in_case_quotes_commas_or_article(copy: str) -> None:
+    assert comparable_words(copy) == comparable_words(SENTENCE) is not None
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("It rose by 5 % in that year.", "It rose by 5% in that year."),
+        ("The well-known pilot left it.", "The well–known pilot left it."),
+        ("The pilot — Ada Norton — left it.", "The pilot—Ada Norton—left it."),
+        ("The pilot — Ada Norton — left it.", "The pilot – Ada Norton – left it."),
+    ],
+)
+def test_repeats_may_differ_in_dashes_and_percent_spacing(left: str, right: str) -> None:
+    assert comparable_words(left) == comparable_words(right) is not None
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (SENTENCE, "The harbour was not dug in 1871 by Ada Norton."),
+        (SENTENCE, "The harbour was dug in 1872 by Ada Norton."),
+        (SENTENCE, "The harbour was dug in 1871 by Ida Norton."),
+        (SENTENCE, "The harbour was dug by 1871 in Ada Norton."),
+        (SENTENCE, "The harbour was dug in 1871 by Ada Norton?"),
+        ("It fell by -5 degrees in May.", "It fell by 5 degrees in May."),
+        ("It fell by −5 degrees in May.", "It fell by 5 degrees in May."),
+        ("It ended the year at (5) million.", "It ended the year at 5 million."),
+        ("It fell from 7 – 5 in all.", "It fell from 7-5 in all."),
+        ("It is open from 7–5 today.", "It is open from 75 today."),
+        ("It costs $5 on every day.", "It costs €5 on every day."),
+        ("It costs 5 $ on every day.", "It costs 5 € on every day."),
+        ("It rose to 1.5 metres then.", "It rose to 15 metres then."),
+        ("It rose by .5 metres then.", "It rose by 5 metres then."),
+        ("It rose by 5 % in that year.", "It rose by 5 in that year."),
+        ("It stops as soon as x < 5 holds.", "It stops as soon as x > 5 holds."),
+        ("They are looking for someone who writes C++.", "They are looking for someone who writes C."),
+        ("The last check of the build: ✅", "The last check of the build: ❌"),
+        ("Everyone should take vitamin A daily.", "Everyone should take vitamin daily."),
+        ("They can leave before it rains.", "They can't leave before it rains."),
+        ("लड़का रोज़ पार्क में खेलता है", "लड़की रोज़ पार्क में खेलती है"),
+        ("The area is 40 m² in all.", "The area is 40 m2 in all."),
+        ("The call returns x[0] for an empty list.", "The call returns x[1] for an empty list."),
+        ("The board is 5' long and painted.", 'The board is 5" long and painted.'),
+        ("The lowest temperature was – 5 degrees.", "The lowest temperature was 5 degrees."),
+        ("The final score was 3 — 2 today.", "The final score was 3 2 today."),
+        ("Das Bier trinkt man bitte in Maßen.", "Das Bier trinkt man bitte in Massen."),
+    ],
+)
+def test_whatever_may_carry_meaning_makes_a_difference(left: str, right: str) -> None:
+    assert comparable_words(left) != comparable_words(right)
+
+
+@pytest.mark.parametrize("sentence", ["Yes, it is.", "", "  ", "OK."])
+def test_a_short_sentence_is_never_a_copy(sentence: str) -> None:
+    assert comparable_words(sentence) is None
+
+
+def test_a_level_is_filled_with_sentences_that_differ() -> None:
+    sentence = "The oldest lighthouse that is still used is the Tower of Hercules in Spain."
+    others = [f"Keeper number {n} looked after the lamp for {n + 3} winters." for n in range(60)]
+    text = " ".join(f"{sentence} {other}" for other in others)
+    question = "Which is the oldest lighthouse that is still used in Spain?"
+    result = Compressor(FakeScorer()).compress(question, [text], level=1)
+    assert result.text.count(sentence) == 1
+    assert 100 <= len(result.text) <= 500
+
+
+def test_a_repeated_stanza_is_kept_once() -> None:
+    stanza = "Package: harbour\nVersion: 1.4\nSection: boats\nSummary: moors boats\n"
+    others = [
+        f"Package: pier-{n}\nVersion: 2.{n}\nSection: boats\nSummary: builds pier {n}\n" for n in range(8)
+    ]
+    text = "\n".join([stanza, *others[:4], stanza, *others[4:], stanza])
+    result = Compressor().compress("Which package moors boats?", [text], budget=120)
+    assert result.text.count("Package: harbour") == 1
+
+
+def test_a_script_without_spaces_counts_by_characters() -> None:
+    text = "港口于一八七一年由艾达诺顿主持开挖完成"
+    assert comparable_words(text) == comparable_words(f"“{text}”") is not None
+
+
+def test_the_limit_pays_once_for_what_is_repeated() -> None:
+    words = ("harbour", "was", "dug", "in")
+    ranked = [
+        Candidate(2, 1, 0.9, 5, words),
+        Candidate(0, 0, 0.8, 5, words),
+        Candidate(3, 1, 0.7, 5, words),
+        Candidate(1, 0, 0.6, 5),
+    ]
+    assert pack(ranked, [0, 0], 100)[0] == {2, 1}
+
+
+def test_copy_that_fits_replaces_a_better_one_that_does_not() -> None:
+    words = ("harbour", "was", "dug", "in")
+    ranked = [Candidate(0, 0, 0.9, 5, words), Candidate(1, 1, 0.8, 5, words)]
+    assert pack(ranked, [100, 0], 10)[0] == {1}
+
+
+DOCS = [
+    Document(f"{SENTENCE} Its crane still works.", title="Harbour"),
+    Document(f"Bread is baked daily. {SENTENCE}", title="Town"),
+    Document(f"```\n{SENTENCE}\n```"),
+]
+
+
+@pytest.mark.parametrize("budget", [30, None])
+def test_repeated_sentence_is_kept_once_but_code_is_not_merged(budget: int | None) -> None:
+    compressor = Compressor(FakeScorer(), token_counter=count_words)
+    result = compressor.compress("Who dug the harbour in 1871?", DOCS, budget=budget)
+    (duplicate,) = [span for span in result.dropped if span.reason == "duplicate"]
+    assert duplicate.doc == 1
+    assert DOCS[1].text[duplicate.start : duplicate.end] == SENTENCE
+    assert result.text.count(SENTENCE) == 2  # once as a sentence, once in the code block
+    check_all(result, DOCS, count_words, budget=budget)
+
+
+ARRAY = json.dumps([SENTENCE] * 40, indent=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "copies"),
+    [
+        pytest.param(ARRAY, 1, id="array"),
+        pytest.param("\n".join(["time,note", *[f'10:00,"{SENTENCE}"'] * 40]), 1, id="rows"),
+        pytest.param(f'{{"first": {ARRAY},\n"second": {ARRAY}}}', 2, id="two arrays"),
+    ],
+)
+def test_record_of_a_series_is_kept_once(text: str, copies: int) -> None:
+    compressor = Compressor(FakeScorer(), token_counter=count_words)
+    result = compressor.compress("harbour", [text], rate=0.9)
+    assert result.text.count(SENTENCE) == copies
+    assert {span.reason for span in result.dropped} == {"duplicate"}
+    check_all(result, [Document(text)], count_words, rate=0.9)
+
+
+def test_statement_of_code_may_be_repeated() -> None:
+    compressor = Compressor(FakeScorer(), token_counter=count_words)
+    result = compressor.compress("harbour", [f"def dig():\n    print({SENTENCE!r})\n" * 40], rate=0.9)
+    assert {span.reason for span in result.dropped} == {"truncated"}

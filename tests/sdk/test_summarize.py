@@ -10,7 +10,6 @@ import pytest
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
 from tersely_agents.chat import ChatError, Reply, ScriptedChat, Usage
-from tersely_agents.prompts import load_prompt
 from tersely_agents.summaries import ASPECTS, Summarizer
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
@@ -103,13 +102,6 @@ def test_unsupported_sentences_are_flagged_or_dropped() -> None:
     assert summary.tokens_after == COMPRESSOR.count_tokens(summary.text)
 
 
-def test_unknown_facts_are_listed_in_supported_sentences_too() -> None:
-    summary = make_summarizer("The ferry leaves Port Maren at seven on 12 May.").summarize(QUERY, DOCS)
-    (sentence,) = summary.sentences
-    assert sentence.supported
-    assert sentence.unknown == ("12", "May")
-
-
 @pytest.mark.parametrize("script", [None, (GOOD,) * 29], ids=["extractive", "written"])
 def test_a_summary_never_exceeds_the_budget(script: Any) -> None:
     summarizer = make_summarizer(*script) if script else Summarizer(compressor=COMPRESSOR)
@@ -118,13 +110,6 @@ def test_a_summary_never_exceeds_the_budget(script: Any) -> None:
         assert COMPRESSOR.count_tokens(summary.text) == summary.tokens_after <= budget
         for sentence in summary.sentences:
             assert 0 <= sentence.start < sentence.end <= len(summary.text)
-
-
-def test_sentences_beyond_the_budget_are_dropped() -> None:
-    room = COMPRESSOR.count_tokens("The ferry leaves Port Maren at seven.")
-    summary = make_summarizer(GOOD).summarize(QUERY, DOCS, budget=room)
-    assert summary.text == "The ferry leaves Port Maren at seven."
-    assert summary.dropped == ("Bicycles are free to travel.",)
 
 
 def test_an_unfinished_last_sentence_is_left_out() -> None:
@@ -161,13 +146,6 @@ def test_an_empty_preselection_calls_no_model() -> None:
 def test_thoughts_and_lead_ins_are_removed() -> None:
     wordy = f"<think>Let me see.</think>\n\n**Support context:** {GOOD}"
     assert make_summarizer(wordy).summarize(QUERY, DOCS).text == GOOD
-
-
-def test_async_and_sync_summaries_are_equal() -> None:
-    expected = make_summarizer(GOOD).summarize(QUERY, DOCS)
-    assert asyncio.run(make_summarizer(GOOD).asummarize(QUERY, DOCS)) == expected
-    alone = Summarizer(compressor=COMPRESSOR)
-    assert asyncio.run(alone.asummarize(QUERY, DOCS)) == alone.summarize(QUERY, DOCS)
 
 
 def test_documents_without_text_need_no_model() -> None:
@@ -213,11 +191,3 @@ def test_bad_settings_are_refused() -> None:
         make_summarizer(unsupported="hide")
     with pytest.raises(InvalidInputError, match="preselect"):
         make_summarizer(preselect=0)
-
-
-def test_prompts_have_versions() -> None:
-    assert load_prompt("summary_user").version != load_prompt("summary_system").version
-    with pytest.raises(KeyError):
-        load_prompt("summary_user").render(question="x")
-    with pytest.raises(FileNotFoundError):
-        load_prompt("nothing")
