@@ -33,7 +33,7 @@ from tests.integrations.hook_inputs import (
 )
 
 HEAD = re.compile(r"\[(?:shortened from )?\d+ tokens[^\]]*; id of the original: ([0-9a-f]{12})\]")
-RANDOM_INPUTS = 4_000
+RANDOM_INPUTS = 1_500
 
 
 def ask(shortener: TextShortener, payload: Any) -> Json:
@@ -301,4 +301,4 @@ def test_no_random_input_gets_a_malformed_answer(shortener: TextShortener, origi
         assert changes
         check_texts(changes, originals)
         replaced += 1
-    assert replaced > 40
+    assert replaced > 15
