@@ -23,11 +23,12 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="paths of a Unix environment"),
 ]
 
-HEAVY = (  # noqa: SIM905 - one per line would fill a page
+HEAVY_NAMES = (
     "accelerate datasets faiss fastapi haystack jax langchain_core llama_index llmslim mcp onnx "
     "onnxscript pandas peft ray safetensors scipy sentence_transformers sklearn spacy sympy tensorflow "
     "tiktoken torch torchvision transformers trl triton"
-).split()
+)
+HEAVY = HEAVY_NAMES.split()
 
 MAX_IMPORTED_MODULES = 100
 MAX_INSTALL_MB = 270

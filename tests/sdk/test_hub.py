@@ -84,7 +84,7 @@ class Hub:
                     time.sleep(hub.pause_s)
                     self.wfile.write(content[start : start + 2**16])
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            def log_message(self, *_: Any) -> None:
                 pass
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -18,14 +18,16 @@ from urllib.request import urlopen
 
 import pytest
 
-torch = pytest.importorskip("torch")
-from training.rl.engines.random_model import make_model, make_tokenizer  # noqa: E402
-from training.rl.environments.archive import make_archive  # noqa: E402
-from training.rl.environments.search import SearchEnvironment  # noqa: E402
-from training.rl.harvest import harvest  # noqa: E402
-from training.rl.language.chat import Chat  # noqa: E402
-from training.rl.language.vllm import VllmPolicy  # noqa: E402
-from training.run import read_whole_lines  # noqa: E402
+pytest.importorskip("torch")
+import torch
+
+from training.rl.engines.random_model import make_model, make_tokenizer
+from training.rl.environments.archive import make_archive
+from training.rl.environments.search import SearchEnvironment
+from training.rl.harvest import harvest
+from training.rl.language.chat import Chat
+from training.rl.language.vllm import VllmPolicy
+from training.run import read_whole_lines
 
 PYTHON = os.environ.get("TERSELY_VLLM", "")
 pytestmark = [
