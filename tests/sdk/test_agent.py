@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,9 @@ import pytest
 
 from tersely import InvalidInputError
 from tersely.messages import measure_tokens
-from tersely_agents.agent import Agent, trace
+from tersely_agents.agent import Agent, EpisodeState, FolderIndex, search_tools, trace
 from tersely_agents.agent.tools import finish_tool
-from tersely_agents.chat import Reply, ScriptedChat
+from tersely_agents.chat import ChatError, Message, Reply, ScriptedChat
 from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import (
     COMPRESSOR,
@@ -22,7 +24,17 @@ from tests.sdk.agents import (
     call_tag,
     make_agent,
     tagged,
+    tool_calls,
 )
+from tests.sdk.conversations import facts
+
+QUESTIONS = [
+    QUESTION,
+    "Which tower is of granite?",
+    "When are the pears ripe?",
+    "Who answers nobody?",
+    "Where is the boat house?",
+]
 
 
 def test_a_step_depends_on_the_state_alone(folder: Path) -> None:
@@ -36,6 +48,55 @@ def test_a_step_depends_on_the_state_alone(folder: Path) -> None:
     assert agent.step(done, reply) is done
     with pytest.raises(InvalidInputError, match="Start another one"):
         agent.request(done)
+
+
+def speak(messages: Sequence[Message]) -> Any:
+    """Return replies of a conversation: long pages, notes, an empty reply, an answer after some turns."""
+    question, last = str(messages[1]["content"]), str(messages[-1]["content"])
+    if "Write the notes only" in last:
+        return "" if "pears" in question else "Nothing certain yet."
+    if "nobody" in question:
+        return ChatError("the server is down")
+    if "boat" in question and "You said nothing" not in last:
+        return Reply("<think>Hm.</think>")
+    if len(messages) > 6 and "granite" in question:
+        return Reply("The tower of Morrow.")
+    return tool_calls(("open_page", {"docid": "long.md"}), ("search", {"query": "spare key"}))
+
+
+def run_batch(agent: Agent, questions: Sequence[str]) -> list[EpisodeState]:
+    """Run all tasks side by side; each round replies to the requests in reverse order."""
+    states = [agent.start(question) for question in questions]
+    while places := [place for place, state in enumerate(states) if state.outcome is None]:
+        replies = {place: agent.complete(agent.request(states[place])) for place in reversed(places)}
+        for place in places:
+            states[place] = agent.step(states[place], replies[place])
+    return states
+
+
+def without_times(state: EpisodeState) -> EpisodeState:
+    return replace(state, trace=tuple(replace(turn, seconds=0, task="") for turn in state.trace), task="")
+
+
+def test_a_batch_gives_what_single_runs_give(folder: Path) -> None:
+    (folder / "long.md").write_text(facts(1, 60))
+    agent = Agent(
+        ScriptedChat(speak),
+        search_tools(FolderIndex(folder)),
+        strategy="reset",
+        memory=lambda first: AgentMemory(
+            first, limit=1000, max_summaries=3, compress_over=200, compressor=COMPRESSOR
+        ),
+        max_turns=8,
+        result_tokens=150,
+        compressor=COMPRESSOR,
+    )
+    single = [without_times(agent.run(question)) for question in QUESTIONS]
+    assert [without_times(state) for state in run_batch(agent, QUESTIONS)] == single
+    outcomes = {state.outcome for state in single}
+    assert {"answered", "server"} <= outcomes
+    assert "overlong" in outcomes or "turns" in outcomes
+    assert max(state.transcript.resets for state in single) > 1
 
 
 def test_a_correction_is_a_request_of_the_same_turn(folder: Path) -> None:

@@ -74,6 +74,13 @@ def test_a_long_document_is_ranked_by_its_best_passage(tmp_path: Path) -> None:
     assert len(hit.passage) <= 1000
 
 
+def test_documents_without_files_can_be_searched() -> None:
+    hits = INDEX.search("spare key", 3)
+    assert (hits[0].docid, hits[0].title) == ("keys.md", "Keys")
+    assert hits[1].title == "pears.md"
+    assert INDEX.open("pears.md").text.startswith("The pears")
+
+
 def test_collections_without_text_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="holds no text"):
         FolderIndex(tmp_path)

@@ -78,6 +78,34 @@ def test_a_model_that_says_nothing_is_reminded_once(folder: Path, strategy: Any)
     assert state.transcript.messages[-1]["content"] == QUESTION, "the reminder is not kept"
 
 
+def test_resets_carry_a_long_task(folder: Path) -> None:
+    (folder / "long.md").write_text(" ".join(f"Key number {i} is of brass." for i in range(300)))
+    pages = [PAGE] * 25
+
+    def speak(messages: Any) -> Any:
+        if "Write the notes only" in messages[-1]["content"]:
+            return "Looked at keys; none is the spare one."
+        return pages.pop() if pages else tool_calls(("finish", {"answer": "Ada"}))
+
+    agent = Agent(
+        ScriptedChat(speak),
+        search_tools(FolderIndex(folder)),
+        strategy="reset",
+        memory=lambda first: AgentMemory(first, limit=1000, compressor=COMPRESSOR),
+        max_turns=100,
+        result_tokens=300,
+        compressor=COMPRESSOR,
+    )
+    state = agent.run(QUESTION)
+    assert (state.outcome, len(state.trace)) == ("answered", 26)
+    assert state.transcript.resets > 5
+    notes = [m for m, _ in requests_of(agent) if "Write the notes only" in m[-1]["content"]]
+    paid = 26 * 100 + sum(measure_tokens(messages, COMPRESSOR.count_tokens) for messages in notes)
+    assert sum(t.tokens_in for t in state.trace) == paid, "summaries are paid too"
+    for messages, _ in requests_of(agent):
+        assert QUESTION in messages[1]["content"]
+
+
 def test_a_full_context_asks_for_notes(folder: Path) -> None:
     (folder / "long.md").write_text(facts(1, 60))
     agent = make_agent(

@@ -36,6 +36,22 @@ def test_a_mark_is_wherever_a_long_sentence_was_cut(count: int, budget: int) -> 
         assert any(start >= pieces[-1].text_end for start, _ in marked)
 
 
+@pytest.mark.parametrize("before", [True, False])
+@given(count=st.integers(40, 60), budget=st.integers(60, 400))
+def test_a_mark_is_between_a_cut_sentence_and_the_next(before: bool, count: int, budget: int) -> None:
+    long = ", ".join(f"lighthouse {n} was built in {1700 + 3 * n}" for n in range(count)) + "."
+    other = "Lighthouse 17 was built of granite."
+    text = f"{other} {long}" if before else f"{long} {other}"
+    result = Compressor(FakeScorer()).compress(QUESTION, [text], budget=budget)
+    pieces = result.citations().entries
+    marked = {(mark.text_start, mark.text_end) for mark in result.marks}
+    for left, right in pairwise(pieces):
+        if text[left.end : right.start].strip():
+            assert any(left.text_end <= start and end <= right.text_start for start, end in marked), (
+                result.text
+            )
+
+
 @pytest.mark.parametrize("text", ["<!-- a -->\n\nThe lamp is lit.", "The lamp is lit.\n\n<!-- a -->"])
 def test_a_comment_at_the_edge_leaves_no_mark(text: str) -> None:
     documents = [text, "Bread is sold here. It is sold every day."]

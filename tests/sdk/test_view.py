@@ -126,3 +126,13 @@ def test_a_limit_too_tight_for_the_best_sentence_is_said() -> None:
     _, parts = show(QUERY, [NOTE], budget=9)
     assert "Raise the limit" in parts.headline
     assert "Raise the limit" not in show(QUERY, [NOTE], budget=20)[1].headline
+
+
+def test_citations_can_be_iterated() -> None:
+    documents = [NOTE, "The bus leaves at nine."]
+    result = Compressor().compress(QUERY, documents, rate=0.5)
+    citations = list(result.citations())
+    assert len(result.citations()) == len(citations) > 0
+    for entry in citations:
+        text = result.text[entry.text_start : entry.text_end]
+        assert text == documents[entry.doc][entry.start : entry.end]
