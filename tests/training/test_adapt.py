@@ -60,22 +60,17 @@ def test_sentences_with_an_answer_are_needed(write: Write) -> None:
     assert [d.labels for d in groups[0].documents] == [[1, 0, 0], [0, 0, 0]]
 
 
-def test_evidence_goes_before_answers(write: Write) -> None:
-    rows = [make_row(name) | {"evidence": ["The mill is old."]} for name in NAMES]
-    groups, _ = adapt.read_questions(write(rows))
-    assert [d.labels for d in groups[0].documents] == [[0, 0, 0], [0, 0, 1]]
-
-
-def test_empty_evidence_leaves_the_answers(write: Write) -> None:
-    groups, _ = adapt.read_questions(write([make_row(name) | {"evidence": []} for name in NAMES]))
-    assert [d.labels for d in groups[0].documents] == [[1, 0, 0], [0, 0, 0]]
-
-
-def test_a_byte_order_mark_hides_no_evidence(write: Write) -> None:
-    path = write([make_row(name) | {"evidence": ["The mill is old."]} for name in NAMES])
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "byte order mark"])
+@pytest.mark.parametrize(
+    ("evidence", "labels"), [(["The mill is old."], [[0, 0, 0], [0, 0, 1]]), ([], [[1, 0, 0], [0, 0, 0]])]
+)
+def test_evidence_goes_before_answers_unless_empty(
+    write: Write, evidence: list[str], labels: list[list[int]], start: bytes
+) -> None:
+    path = write([make_row(name) | {"evidence": evidence} for name in NAMES])
+    path.write_bytes(start + path.read_bytes())
     groups, _ = adapt.read_questions(path)
-    assert [d.labels for d in groups[0].documents] == [[0, 0, 0], [0, 0, 1]]
+    assert [d.labels for d in groups[0].documents] == labels
 
 
 def test_a_line_that_is_not_utf8_is_named(write: Write) -> None:

@@ -1,12 +1,15 @@
-"""Every checked-in configuration parses, and mistakes in one are named."""
+"""Every checked-in configuration parses and mistakes in one are named; every module can be imported."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import training
 from training.agent.settings import Settings as Agent
 from training.selector.__main__ import limit_training
 from training.selector.bandit import Phase2Config
@@ -87,3 +90,12 @@ def test_training_gets_a_share_of_the_time_limit(
     limit: float | None, spent: float, stage: str | None, minutes: float | None
 ) -> None:
     assert limit_training(limit, spent, stage) == pytest.approx(minutes)
+
+
+NEEDS_VERL = "training.rl.verl."
+MODULES = [m.name for m in pkgutil.walk_packages(training.__path__, "training.")]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith(NEEDS_VERL)])
+def test_module_can_be_imported(name: str) -> None:
+    importlib.import_module(name)

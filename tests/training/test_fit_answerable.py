@@ -1,19 +1,24 @@
-"""The fit of a request's judgement: pairs of requests, cross-fitting, and the distance from other sets."""
+"""Fits of the judgement of a request, of attention between sentences and of n-grams; disguised questions."""
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from tersely.runtime.artifacts import load_artifact
 from tersely.score.answerable import ANSWER_FEATURES, Answerability, read_answerability, write_answerability
+from tersely.score.attention import RELATIONS
 from tersely.score.fusion import sigmoid
 from tersely.score.selector import Selector
 from tersely.score.shift import SHIFT_FEATURES
+from tests.training.tiny import make_document
+from training.export import fit_attention as fitting
 from training.export.fit_answerable import (
     Case,
     cross_fit,
@@ -22,6 +27,9 @@ from training.export.fit_answerable import (
     fit_layer,
     read_cases,
 )
+from training.export.fit_attention import AttentionNetwork, Example, compute_losses, fit_attention
+from training.export.fit_broken_words import Disguised, disguise, disguise_text, measure
+from training.export.fit_grams import compute_features, fit_grams
 from training.selector_model.groups import Group, GroupDocument
 
 
@@ -117,3 +125,144 @@ def test_cases_have_the_features_of_the_runtime() -> None:
     assert answered.answer.shape == (len(ANSWER_FEATURES),)
     assert np.isfinite([*answered.answer, *answered.shift]).all()
     assert answered.answer[ANSWER_FEATURES.index("best")] > unanswered.answer[ANSWER_FEATURES.index("best")]
+
+
+SHARED = RELATIONS.index("shared_share")
+
+
+def make_examples(count: int, seed: int) -> list[Example]:
+    """Make questions of eight sentences. The one that shares terms with the marked one is needed."""
+    generator = np.random.default_rng(seed)
+    examples: list[Example] = []
+    for _ in range(count):
+        marked, needed = generator.choice(8, size=2, replace=False)
+        features = generator.normal(size=(8, 2)) * 0.1
+        features[marked, 0] = 1.0
+        relations = np.zeros((8, 8, len(RELATIONS)), np.float32)
+        relations[marked, needed, SHARED] = relations[needed, marked, SHARED] = 1.0
+        labels = np.zeros(8, np.int64)
+        labels[needed] = 1
+        examples.append(Example(features, relations, np.zeros(8), 1.0, labels, 1.0))
+    return examples
+
+
+def test_torch_and_the_runtime_compute_the_same() -> None:
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(7, 3))
+    relations = generator.normal(size=(7, 7, len(RELATIONS))).astype(np.float32)
+    padded = np.pad(features, [(0, 2), (0, 0)], constant_values=5.0)
+    padded_relations = np.pad(relations, [(0, 2), (0, 2), (0, 0)], constant_values=5.0)
+    network = AttentionNetwork(features, seed=1).eval()
+    torch.nn.init.normal_(network.layers["out"])
+    with torch.inference_mode():
+        inputs = torch.tensor(padded, dtype=torch.float32)[None], torch.tensor(padded_relations)[None]
+        expected = network(*inputs, torch.arange(9)[None] < 7)[0, :, :7].mean(0)
+    np.testing.assert_allclose(network.numpy()(features, relations), expected.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_loss_matches_values_worked_by_hand() -> None:
+    logits = torch.tensor([[[2.0, 0.0, 1.0, 9.0], [0.0, 0.0, 0.0, 9.0]]] * 3)
+    labels = torch.tensor([[1, 0, 0, -1], [0, 0, 0, -1], [1, 1, 1, 1]])
+
+    def softplus(x: float) -> float:
+        return math.log1p(math.exp(x))
+
+    first = (softplus(-2) + softplus(0) + softplus(1)) / 3 + softplus(math.log(1 + math.e) - 2)
+    second = softplus(0) + softplus(math.log(2))
+    losses = compute_losses(logits, labels)
+    assert losses[0].item() == pytest.approx(first + second, rel=1e-5)
+    without_positives = (softplus(2) + softplus(0) + softplus(1)) / 3 + softplus(0)
+    assert losses[1].item() == pytest.approx(without_positives, rel=1e-5)
+    without_negatives = sum(softplus(-x) for x in (2, 0, 1, 9)) / 4 + (3 * softplus(0) + softplus(-9)) / 4
+    assert losses[2].item() == pytest.approx(without_negatives, rel=1e-5)
+
+
+def test_padding_changes_no_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "EPOCHS", 1)
+    monkeypatch.setattr(fitting, "DROPOUT", 0.0)
+    examples = make_examples(20, seed=1)
+    for i in range(0, 20, 2):
+        whole = examples[i]
+        examples[i] = Example(
+            whole.features[:5], whole.relations[:5, :5], whole.base[:5], 0.5, whole.labels[:5], 2.0
+        )
+    together = fit_attention(examples, seed=3)
+    monkeypatch.setattr(fitting, "PART_SENTENCES", 1)
+    alone = fit_attention(examples, seed=3)
+    for name, weights in alone.weights.items():
+        np.testing.assert_allclose(together.weights[name], weights, rtol=1e-3, atol=1e-5)
+
+
+def test_learns_which_sentence_shares_terms_with_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "EPOCHS", 20)
+    attention = fit_attention(make_examples(120, seed=1), seed=0)
+    right = [
+        np.argmax(attention(e.features, e.relations)) == np.argmax(e.labels)
+        for e in make_examples(50, seed=2)
+    ]
+    assert sum(right) >= 45
+
+
+def test_same_seed_gives_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "EPOCHS", 1)
+    one, two = (fit_attention(make_examples(20, seed=1), seed=3).weights for _ in range(2))
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+
+
+TEXT = "The ferry of Orvelle sails at noon.  In 1871 Ada Penrose built its harbour."
+
+
+def make_disguised() -> Group:
+    document = make_document("Orvelle", TEXT.split("  "), [0, 1])
+    return Group("1", "squad_train44", "When was the harbour built?", ["1871"], [document])
+
+
+def test_changes_every_word_but_names_and_numbers() -> None:
+    words = disguise_text(TEXT, 1.0, random.Random(0)).split()
+    before = TEXT.split()
+    assert [w for w in words if w in before] == ["Orvelle", "1871", "Ada", "Penrose"]
+    assert words[0].istitle()
+    assert len(words) == len(before)
+    assert disguise_text(TEXT, 0.0, random.Random(0)) == TEXT
+
+
+def test_disguises_a_word_alike_everywhere_and_keeps_labels() -> None:
+    group = disguise(make_disguised(), 1.0)
+    (document,) = group.documents
+    question, sentence = group.question.rstrip("?").split(), document.text.rstrip(". ").split()
+    assert question[3][:7] == sentence[-1][:7] != "harbour"
+    assert question[2] == sentence[0].lower()
+    assert (document.title, document.labels) == ("Orvelle", [0, 1])
+    assert ["1871" in document.text[a:b] for a, b in document.units] == [False, True]
+
+
+def test_weight_decides_which_order_counts() -> None:
+    documents = [GroupDocument(None, "ab" * 10, [(i, i + 2) for i in range(0, 20, 2)], [0] * 9 + [1], 1)]
+    group = Group("1", "qed_nq", "?", [], documents)
+    right, wrong = np.arange(10.0), -np.arange(10.0)
+    readings = [Disguised(group, 0.5, wrong, right)]
+    kept = [measure(readings, weight) for weight in (0.0, 1.0)]
+    assert kept[0] == 0.0
+    assert kept[1] == 200 / 3  # a twentieth has no room for a sentence, a tenth and a quarter have
+
+
+NAMES = ("Alder", "Birchholm", "Cedarvik", "Dunmore", "Elmstead", "Fernley", "Gorseby", "Hazelton")
+
+
+def make_gram_group(number: int) -> Group:
+    """Ask who built the bridge of a town. The first sentence of one of two documents says it."""
+    town, other = NAMES[number % 8], NAMES[(number + 3) % 8]
+    documents = [
+        make_document(None, [f"The bridge of {name} was built by mason {number}.", "It is grey."], [gold, 0])
+        for name, gold in ((town, 1), (other, 0))
+    ]
+    return Group(str(number), "squad_train44", f"Who built the bridge of {town}?", ["mason"], documents)
+
+
+def test_fitted_weights_find_the_sentences() -> None:
+    groups = [make_gram_group(number) for number in range(40)]
+    weights, bias = fit_grams(groups)
+    for group in groups:
+        logits = compute_features(group) @ weights + bias
+        assert logits.argmax() == 0
+        assert logits[0] >= 0  # as much as the logit of any threshold, once that is added to both
