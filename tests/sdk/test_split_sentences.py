@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tersely import Document
+from tersely import Compressor, Document
 from tersely.options import CompressionOptions
 from tersely.split.documents import split
 from tersely.split.sentences import split_units
@@ -150,6 +150,12 @@ def test_invalid_characters_do_not_move_boundaries(stray: str) -> None:
         f"The lamp {stray} was lit.",
         f"Nobody {stray} saw it.",
     ]
+
+
+@pytest.mark.parametrize("stray", ["\x00", "\ud800", "\udc80\ud83d"], ids=ascii)
+def test_a_list_item_with_invalid_characters_is_cut(stray: str) -> None:
+    item = f"- The tower was built in 1861. {stray} \n The tower was built in 1861."
+    assert Compressor().compress("tower", [item], budget=12).tokens_after <= 12
 
 
 def test_offsets_are_code_points_after_emoji() -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tersely.split.lines import Range, find_lines, strip
+from tersely.split.lines import Range, find_lines, mask, strip
 from tersely.split.prose import is_prose
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.units import Unit
@@ -59,7 +59,7 @@ def _find_seams(text: str, unit: Unit) -> list[Range]:
         return [(unit.start, unit.end)]
     item = text[unit.start : unit.end]
     if unit.kind == "list_item" and is_prose(" ".join(item.split())):
-        starts = find_sentence_starts(_SPACE.sub(" ", item))
+        starts = find_sentence_starts(_SPACE.sub(" ", mask(item)))
         if starts:
             return list(pairwise([unit.start, *(unit.start + start for start in starts), unit.end]))
     return list(find_lines(text, unit.start, unit.end))
