@@ -15,7 +15,8 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
-from tersely.types import Source
+Source = tuple[str | None, str]
+"""Title and text of a document."""
 
 Receipt = Mapping[str, Any]
 
