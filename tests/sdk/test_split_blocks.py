@@ -1,0 +1,58 @@
+"""Heads that blank lines, markers or comments divide from their lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from tersely.split.sentences import split_units
+from tests.sdk.test_split_outline import check_notation
+from tests.sdk.units import find_needs, grows_linearly
+
+CASES = {
+    "merge conflict in Python": """
+1*             |def lift(stone):
+2  1           |    hook = find(stone)
+3* 5 7         |<<<<<<< HEAD
+4  1 3 5 7     |    weight = 17 * hook
+5* 3 7         |=======
+6  1 3 5 7     |    weight = 225 + hook
+7* 3 5         |>>>>>>> feature/crane
+8  1           |    return weight
+""",
+    "merge conflict in YAML": """
+1*             |crane:
+2  1           |  hook: 4
+3* 6 9 11      |<<<<<<< HEAD
+4* 1 3 6 9 11  |  ropes:
+5  1 3 4 6 9 11|    - red
+6* 3 9 11      |||||||| base
+7* 1 3 6 9 11  |  ropes:
+8  1 3 6 7 9 11|    - old
+9* 3 6 11      |=======
+10 1 3 6 9 11  |  winch: 8
+11* 3 6 9      |>>>>>>> 4f7f148 (grease)
+12 1           |  deck: 9
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
+def test_lines_are_kept_with_their_heads(notation: str) -> None:
+    check_notation(notation)
+
+
+def test_conflict_in_a_fence_needs_the_fence() -> None:
+    text = "Then:\n\n```\na = 1\n<<<<<<< HEAD\nb = 2\n=======\nb = 3\n>>>>>>> crane\n```\n"
+    assert [unit.kind for unit in split_units(text)] == ["line", "code"]
+
+
+def test_signs_without_a_conflict_are_no_markers() -> None:
+    text = "Cranes\n=======\n\nThey lift stones.\n\n>>>>>>> lamp\n"
+    assert "=======" not in find_needs(text, "They lift stones.")
+
+
+@pytest.mark.parametrize(
+    "line", ["<<<<<<< a\nb\n=======\nc\n>>>>>>> d\n", "<<<<<<< a\n=======\n", "=======\n\n>>>>>>> a\n"]
+)
+def test_such_lines_take_linear_time(line: str) -> None:
+    assert grows_linearly(lambda size: split_units(line * (size // len(line) * 4)))
