@@ -33,6 +33,23 @@ CASES = {
 11* 3 6 9      |>>>>>>> 4f7f148 (grease)
 12 1           |  deck: 9
 """,
+    "messages of a compiler": """
+1       |yard/crane.ts:17:5 - error TS2322: Type 'string' is not a 'number'.
+        |
+2  1 3  |17     hook: load(stone),
+3* 1 2  |       ~~~~
+        |
+4* 1 2  |  yard/types.ts:81:5
+5  1 2 4|    The expected type comes from the property 'hook'
+        |
+6       |yard/lamp.ts:5:1 - error TS2345: No 'Date' is a 'string'.
+7  6    |  Types of 'wick' differ.
+        |
+8  6 9  |5 light(noon);
+9* 6 8  |        ~~~~
+        |
+10      |Found 2 errors in 2 files.
+""",
 }  # fmt: skip
 
 

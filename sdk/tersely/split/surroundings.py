@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tersely.split.headlines import find_messages, find_titles, goes_on
 from tersely.split.heads import Head
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
@@ -41,7 +42,7 @@ class Surroundings:
         )
         """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
-        titles = {place: first_word(place) for place in _find_titles(places)}
+        titles = {place: first_word(place) for place in find_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
         # Titles that begin alike count only if one of them starts a run or follows a heading. If none does,
         # they are lines between the entries of a log, and each continues the entry above it.
@@ -53,6 +54,7 @@ class Surroundings:
         self._captioned = {place.run for place in self._titles & captions}
         leaders = _find_leaders(places)
         self._titles.update(leaders)
+        self._messages = {place.units[0]: place for place in find_messages(places)}
         self._alien = _find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
             **dict(_find_continued(places)),
@@ -117,7 +119,8 @@ class Surroundings:
         """
         below = place.below
         is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
-        return place in self._titles or (is_above and _STEP.match(place.line) is not None)
+        is_title = place in self._titles or place.units[0] in self._messages
+        return is_title or (is_above and _STEP.match(place.line) is not None)
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
         """Return whether the lines that `step` heads end before this place.
@@ -127,7 +130,11 @@ class Surroundings:
         """
         if place is self._alien:
             return True
-        if step is None or step.run not in self._captioned or place.run == step.run:
+        if step is None or place.run == step.run:
+            return False
+        if step.begin in self._messages:
+            return place.starts_run and not goes_on(place, step.indent)
+        if step.run not in self._captioned:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
 
@@ -188,15 +195,6 @@ class Surroundings:
             return False  # it counts something
         is_alone = place.starts_run and place.block.last - place.block.first == 1
         return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
-
-
-def _find_titles(places: Sequence[Place]) -> Iterator[Place]:
-    """Yield the lines that may be titles: alone with a colon, or above entries of a log."""
-    for place, below in pairwise(places):
-        is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
-        is_caption = below.run == place.run and below.block.kind == "log"
-        if place.block.kind == "line" and (is_alone or is_caption):
-            yield place
 
 
 def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
