@@ -50,6 +50,32 @@ CASES = {
         |
 10      |Found 2 errors in 2 files.
 """,
+    "report with the columns on top of each page": """
+1         |YARD 7                STONES BY CRANE                PAGE    1
+          |
+2* 3      |  STONE   NAME            WEIGHT     HEIGHT
+3* 2      |  ------  --------------  --------  --------
+          |
+4* 2 3    |CRANE: RED
+5  2 3 4  |  223493  GREY SLAB           1781     52.94
+6  2 3 4  |  223111  LONG BEAM            881      2.17
+          |
+7* 2 3    |CRANE: OLD
+8  2 3 7  |  323493  ROUND ROCK            78      7.10
+9  2 3 7  |  323111  FLAT TILE            481     92.94
+          |
+10        |*** END OF REPORT ***
+""",
+    "columns in a comment": """
+1*        |# Children      Self  Command   Symbol
+2* 1      |# ........  ........  ........  ..................
+3* 1 2    |#
+4  1 2 3  |    42.93%     7.52%  crane     [.] lift
+          |
+5  1 2 3  |    16.14%     0.30%  lamp      [.] light
+          |
+6  1 2 3  |     1.02%     1.01%  wick      [.] burn
+""",
 }  # fmt: skip
 
 

@@ -6,12 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tersely.split.lines import Lines
 from tersely.split.places import Place
+from tersely.split.tables import find_words, fits
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
 """A line and a column of a file."""
 _GUTTER = re.compile(r"\s*(?:>\s*)?(\d+)(?:\s*[|│:]|\s)")
 """The number of a line of code, which a compiler prints before it."""
+_RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
+"""A rule below the names of at least three columns. It may be in a comment."""
+_GAP = re.compile(r" {2,}|\t+")
 _MOST_LINES = 6
 """A frame of code shows only a few lines before the one that the message is about."""
 
@@ -46,3 +51,45 @@ def find_messages(places: Sequence[Place]) -> Iterator[Place]:
 def goes_on(place: Place, indent: int) -> bool:
     """Return whether a run below a message is about it: it is indented more, or begins with no word."""
     return place.indent > indent or not place.line.lstrip()[:1].isalpha()
+
+
+def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[Place]]:
+    """Return the names of the columns above each line of a run with rows, if a blank line or a comment is
+    between them.
+
+    Such a run has a line that is aligned with the rule below the names, or that has a cell for each.
+    """
+    found: dict[Place, Sequence[Place]] = {}
+    header: Sequence[Place] = ()
+    columns: Sequence[tuple[int, int]] = ()
+    run: list[Place] = []
+    for number, place in enumerate(places):
+        ruler = lines.texts[place.block.last - 1]
+        if _RULER.match(ruler):
+            above = place.above
+            is_alone = place.block.last - place.block.first == 1
+            is_named = above is not None and above.block.last == place.block.first
+            header = (above, place) if is_alone and above is not None and is_named else (place,)
+            columns, run = find_words(ruler), []
+            continue
+        if not header:
+            continue
+        run.append(place)
+        below = places[number + 1] if number + 1 < len(places) else None
+        if below is not None and below.run == place.run:
+            continue
+        rows = (lines.texts[at] for row in run if row.block.kind != "sentence" for at in _list_lines(row))
+        if any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows):
+            found.update(dict.fromkeys(run, header))
+        run = []
+    return found
+
+
+def _list_lines(place: Place) -> range:
+    """Return the indices of the lines of a place, or of the first few."""
+    return range(place.block.first, min(place.block.last, place.block.first + _MOST_LINES))
+
+
+def _has_cells(row: str, columns: int) -> bool:
+    """Return whether a row has a cell for each column; two cells may have only one blank between them."""
+    return len(_GAP.split(row.strip())) >= max(3, columns - 1)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
+from tersely.split.headlines import find_headers
 from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
@@ -70,6 +71,7 @@ class _Reader:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = Surroundings(places)
+        self._headers = find_headers(places, lines)
         self._enclosures = Enclosures(places, lines)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
@@ -96,6 +98,7 @@ class _Reader:
             if not divides and (cycle := self._cycles.get(place)):
                 own = [self._head(head.units[0], head) for head in cycle.heads]
                 heads = [*state.list_fixed(), *filter(cycle.allows, heads), *own, *cycle.names]
+            heads += [self._head(header.units[0], header) for header in self._headers.get(place, ())]
             self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from tersely.split.headlines import find_messages, find_titles, goes_on
 from tersely.split.heads import Head

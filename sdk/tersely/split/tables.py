@@ -102,10 +102,10 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
 def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after rows that are aligned with the names of their columns."""
     texts = lines.texts
-    names = _find_words(texts[index])
+    names = find_words(texts[index])
     below = list(
         takewhile(
-            lambda row: _fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), texts[index + 1 : index + 3]
+            lambda row: fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), texts[index + 1 : index + 3]
         )
     )
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
@@ -115,7 +115,7 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
 
     def is_row(row: str) -> bool:
-        if _fits(names, row) or _continues(names, row):
+        if fits(names, row) or _continues(names, row):
             return True
         count = len(row.split())
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
@@ -126,14 +126,14 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     return _skip_while(lines, index + 1 + len(below), is_row)
 
 
-def _find_words(line: str) -> list[tuple[int, int]]:
+def find_words(line: str) -> list[tuple[int, int]]:
     return [word.span() for word in _WORD.finditer(line[:_LONGEST_LINE].expandtabs())]
 
 
-def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
+def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
     """Return whether at least half of the names, and two, have a value below that starts or ends where they
     do."""
-    words = _find_words(row)
+    words = find_words(row)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     fitting = sum(start in starts or end in ends for start, end in names)
     return fitting >= 2 and fitting * 2 >= len(names)
@@ -141,7 +141,7 @@ def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
 
 def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
     """Return whether a row continues the row above: its first column is empty, or it follows a gutter."""
-    words = _find_words(row)
+    words = find_words(row)
     is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
     return is_deeper or row.lstrip().startswith(_GUTTER)
 
@@ -170,7 +170,7 @@ def _find_aligned_end(lines: Lines, index: int) -> int | None:
 def _lacks_first_cell(lines: Lines, index: int) -> bool:
     """Return whether a row belongs to a line above, because rows below it have a cell on its left."""
     below = takewhile(str.strip, lines.texts[index + 1 : index + 1 + _SAMPLE])
-    return any(_continues(_find_words(row), lines.texts[index]) for row in below)
+    return any(_continues(find_words(row), lines.texts[index]) for row in below)
 
 
 def _is_aligned(line: str) -> bool:
@@ -214,7 +214,7 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     lines = list(find_lines(text, start, end))
     first = text[lines[0][0] : lines[0][1]]
     below = [text[left:right] for left, right in lines[1:3]]
-    names = _find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
+    names = find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
     if not are_names(first, below):
         table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
         table.children = _nest(text, table.children, None)
@@ -236,10 +236,10 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
         is_branch = is_tree and find_indent(line, (0, len(line))) > find_indent(lines[0], (0, len(lines[0])))
         if not nested or not (is_branch or _continues(words, line)):
             nested.append(row)
-            words = names or _find_words(line)
+            words = names or find_words(line)
         elif is_branch or line.lstrip().startswith(_GUTTER):
             _hang(text, nested[-1], row)
-        elif names is None or _fits(names, line):
+        elif names is None or fits(names, line):
             nested[-1].children.append(row)
             nested[-1].end, nested[-1].series = row.end, Series()
         else:  # a wrapped cell
@@ -249,7 +249,7 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
 
 def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
     """Return whether names in the first column are indented below each other."""
-    starts = [_find_words(row)[0][0] for row in rows]
+    starts = [find_words(row)[0][0] for row in rows]
     is_nested = starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]
     return is_nested and not any(VALUE.match(row.lstrip()) for row in rows)
 
