@@ -66,6 +66,24 @@ CASES = {
           |
 10        |*** END OF REPORT ***
 """,
+    "connections with details": """
+1*      |State     Recv-Q Send-Q       Local Address:Port        Peer Address:Port Process
+2  1    |ESTAB     15     8            10.58.230.217:60344    10.32.53.137:5432 users:(("crane",fd=91))
+3  1 2  |	 cubic wscale:7,7 rto:769 rtt:30.259/5 ato:40 mss:1348
+4  1    |ESTAB     70     68           10.1.4.149:13985    10.197.164.154:443 users:(("lamp",fd=67))
+5  1 4  |	 cubic wscale:7,7 rto:583 rtt:62.624/9 ato:40
+""",
+    "keys with fingerprints": """
+1  2    |pub   rsa4096 2013-02-13 [SC]
+2  1    |      3C9295BF4E72031833D2FBDC05BE43FDE10BC5F9
+3  1    |uid           [ unknown] Ada Stone <ada@pier.example>
+4  1 5  |sub   rsa4096 2016-04-10 [A]
+5  1 4  |      49CFC18F0D3979FF5CE60E9B47E2DC7E1CF5D3EA
+        |
+6  7    |pub   ed25519 2018-04-13 [SC]
+7  6    |      A13B0691B458F1495C2E22240A9FC805B7109A37
+8  6    |uid           [ unknown] Ben Moor <ben@pier.example>
+""",
     "columns in a comment": """
 1*        |# Children      Self  Command   Symbol
 2* 1      |# ........  ........  ........  ..................

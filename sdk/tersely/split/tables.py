@@ -103,11 +103,8 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after rows that are aligned with the names of their columns."""
     texts = lines.texts
     names = find_words(texts[index])
-    below = list(
-        takewhile(
-            lambda row: fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), texts[index + 1 : index + 3]
-        )
-    )
+    rows = texts[index + 1 : index + 3]
+    below = list(takewhile(lambda row: fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), rows))
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
     if not are_names(texts[index], below) or _lacks_first_cell(lines, index):
@@ -115,7 +112,7 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
 
     def is_row(row: str) -> bool:
-        if fits(names, row) or _continues(names, row):
+        if fits(names, row) or _continues(names, row) or _is_detail(names, row):
             return True
         count = len(row.split())
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
@@ -146,15 +143,19 @@ def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
     return is_deeper or row.lstrip().startswith(_GUTTER)
 
 
+def _is_detail(names: Sequence[tuple[int, int]], row: str) -> bool:
+    """Return whether a line below names of columns begins after the first name and has no cells."""
+    return bool(words := find_words(row)) and words[0][0] > names[0][1] and not fits(names, row)
+
+
 def are_names(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row differs from those below as names of columns do: in capitals, or without
-    numbers."""
+    """Return whether a row differs from those below as names of columns do: in capitals, or no values."""
     words = first.split()
     if len(words) < 2 or "=" in words or not _GAP.search(first[:_LONGEST_LINE]):
         return False  # an assignment is no row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
         words = words[1:]  # the time, which is before the values too
-    if any(map(VALUE.fullmatch, words)):
+    if any("@" in word or VALUE.fullmatch(word) for word in words):
         return False
     if not _LOWER.search(first):
         return True
@@ -188,9 +189,7 @@ def _skip_while(lines: Lines, index: int, holds: Callable[[str], bool]) -> int:
 TABLES = (
     Format("heading", _TITLE, _find_title_end),
     Format(
-        "table",
-        re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"),
-        _find_table_end,
+        "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
     ),
     Format(
         "table",
@@ -213,9 +212,9 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
         return table
     lines = list(find_lines(text, start, end))
     first = text[lines[0][0] : lines[0][1]]
-    below = [text[left:right] for left, right in lines[1:3]]
     names = find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
-    if not are_names(first, below):
+    below = [row for left, right in lines[1:5] if not _is_detail(names, row := text[left:right])]
+    if not are_names(first, below[:2]):
         table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
         table.children = _nest(text, table.children, None)
         return table
@@ -234,7 +233,8 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
     is_tree = names is not None and _is_tree(names, lines)
     for row, line in zip(rows, lines, strict=True):
         is_branch = is_tree and find_indent(line, (0, len(line))) > find_indent(lines[0], (0, len(lines[0])))
-        if not nested or not (is_branch or _continues(words, line)):
+        is_detail = names is not None and _is_detail(names, line)
+        if not nested or not (is_branch or is_detail or _continues(words, line)):
             nested.append(row)
             words = names or find_words(line)
         elif is_branch or line.lstrip().startswith(_GUTTER):
