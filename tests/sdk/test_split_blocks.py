@@ -74,15 +74,33 @@ CASES = {
 5  1 4  |	 cubic wscale:7,7 rto:583 rtt:62.624/9 ato:40
 """,
     "keys with fingerprints": """
-1  2    |pub   rsa4096 2013-02-13 [SC]
+1       |pub   rsa4096 2013-02-13 [SC]
 2  1    |      3C9295BF4E72031833D2FBDC05BE43FDE10BC5F9
 3  1    |uid           [ unknown] Ada Stone <ada@pier.example>
-4  1 5  |sub   rsa4096 2016-04-10 [A]
+4  1    |sub   rsa4096 2016-04-10 [A]
 5  1 4  |      49CFC18F0D3979FF5CE60E9B47E2DC7E1CF5D3EA
         |
-6  7    |pub   ed25519 2018-04-13 [SC]
+6       |pub   ed25519 2018-04-13 [SC]
 7  6    |      A13B0691B458F1495C2E22240A9FC805B7109A37
 8  6    |uid           [ unknown] Ben Moor <ben@pier.example>
+""",
+    "scripts of a scan": """
+1         |Scan report for crane.example (10.0.0.1)
+2* 1      |PORT     STATE SERVICE VERSION
+3* 1 2    |443/tcp  open  ssl     9.1
+4* 1 2 3  || cert: Subject: crane.example
+5  1 2 3 4|| Not valid before: 2024-06-11T00:00:00
+6  1 2 3 4||_Not valid after:  2025-02-11T00:00:00
+7  1 2    |80/tcp   open  http    1.18
+          |
+8         |Scan report for lamp.example (10.0.0.2)
+9* 8      |PORT     STATE SERVICE VERSION
+10 8 9    |25/tcp   open  smtp    3.7
+11 8 9    |80/tcp   open  http    1.24
+          |
+12* 8     |Host script results:
+13* 8 12  || security-mode:
+14 8 12 13||_  Signing is off
 """,
     "columns in a comment": """
 1*        |# Children      Self  Command   Symbol

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import Lines
 from tersely.split.places import Place
+from tersely.split.records import first_word
 from tersely.split.tables import find_words, fits
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
@@ -93,3 +95,36 @@ def _list_lines(place: Place) -> range:
 def _has_cells(row: str, columns: int) -> bool:
     """Return whether a row has a cell for each column; two cells may have only one blank between them."""
     return len(_GAP.split(row.strip())) >= max(3, columns - 1)
+
+
+def find_sectioned(places: Sequence[Place]) -> Sequence[Place]:
+    """Return the lines that begin records with inner sections, if only titles with a colon are between them.
+
+    The records begin with the same word, and most of them after a blank line. The first one may have other
+    lines above it.
+    """
+    starts = [place for place in places if place.starts_run and not place.indent]
+    key: Callable[[Place], str] = (
+        _first_words if len({*map(_first_words, starts)}) < len(starts) else first_word
+    )
+    most = Counter(map(key, starts)).most_common(1)
+    leaders = [place for place in starts if key(place) == most[0][0]]
+    if len(leaders) < 2 or len({place.line for place in leaders}) < len(leaders):
+        return []
+    first, last = leaders[0], leaders[-1]
+    inside = [place for place in starts if place.run and key(place) != key(first)]
+    while inside and inside[-1].run > last.run and not _is_title(inside[-1]):
+        inside.pop()
+    if not inside or not all(map(_is_title, inside)):
+        return []
+    more = [place for place in places if not place.indent and key(place) == key(first)]
+    return sorted({places[0], *leaders, *more}, key=lambda place: place.block.start)
+
+
+def _first_words(place: Place) -> str:
+    return " ".join(place.line.split(maxsplit=2)[:2])
+
+
+def _is_title(place: Place) -> bool:
+    """Return whether a line ends with a colon, right above other lines."""
+    return place.line.rstrip().endswith(":") and place.below is not None and place.below.run == place.run

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from tersely.split.headlines import find_messages, find_titles, goes_on
+from tersely.split.headlines import find_messages, find_sectioned, find_titles, goes_on
 from tersely.split.heads import Head
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
@@ -51,7 +51,7 @@ class Surroundings:
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         self._titles |= below_heading & captions
         self._captioned = {place.run for place in self._titles & captions}
-        leaders = _find_leaders(places)
+        leaders = _find_leaders(places) or find_sectioned(places)
         self._titles.update(leaders)
         self._messages = {place.units[0]: place for place in find_messages(places)}
         self._alien = _find_alien(places, leaders[-1]) if leaders else None

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from tersely.split.csv_rows import FENCED, VALUE, Record, make_table, open_csv, open_fenced
+from tersely.split.gutters import GUTTER, hang
 from tersely.split.lines import Format, Lines, find_indent, find_lines
-from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 
 _DELIMITER_ROW = re.compile(
@@ -29,8 +30,6 @@ _RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+$")
 _WORD = re.compile(r"\S+")
 _LOWER = re.compile(r"[^\W\d_A-Z]")
 _TIME = re.compile(r"\d+:\d\d:\d\d")
-_GUTTER = ("|", "│", "├", "└")
-"""The first signs of lines that are branches of the row above."""
 _CONTINUED = re.compile(r"[^\n]*\+(?:\||[ \t]*$)")
 _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
 """The line above a record of psql or MySQL, if each value is on a separate line."""
@@ -140,7 +139,7 @@ def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
     """Return whether a row continues the row above: its first column is empty, or it follows a gutter."""
     words = find_words(row)
     is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
-    return is_deeper or row.lstrip().startswith(_GUTTER)
+    return is_deeper or row.lstrip().startswith(GUTTER)
 
 
 def _is_detail(names: Sequence[tuple[int, int]], row: str) -> bool:
@@ -237,8 +236,8 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
         if not nested or not (is_branch or is_detail or _continues(words, line)):
             nested.append(row)
             words = names or find_words(line)
-        elif is_branch or line.lstrip().startswith(_GUTTER):
-            _hang(text, nested[-1], row)
+        elif is_branch or line.lstrip().startswith(GUTTER):
+            hang(text, nested[-1], row)
         elif names is None or fits(names, line):
             nested[-1].children.append(row)
             nested[-1].end, nested[-1].series = row.end, Series()
@@ -252,24 +251,6 @@ def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
     starts = [find_words(row)[0][0] for row in rows]
     is_nested = starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]
     return is_nested and not any(VALUE.match(row.lstrip()) for row in rows)
-
-
-def _hang(text: str, row: Node, below: Node) -> None:
-    """Add a line with a gutter to the row, or to the last line below the row that has a shorter gutter."""
-    indent = _find_gutter(text, below)
-    for _ in range(DEEPEST):
-        row.end = below.end
-        if not row.children or _find_gutter(text, row.children[-1]) >= indent:
-            break
-        row = row.children[-1]
-    row.children.append(below)
-    row.series = row.series or Series()
-
-
-def _find_gutter(text: str, line: Node) -> int:
-    """Return the columns of gutter and white space before a line."""
-    first = text[line.start : line.end].split("\n", 1)[0]
-    return len(first) - len(first.lstrip(" \t|_│├└─"))
 
 
 def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
