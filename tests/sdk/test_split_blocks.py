@@ -102,6 +102,49 @@ CASES = {
 13* 8 12  || security-mode:
 14 8 12 13||_  Signing is off
 """,
+    "commits by author": """
+1*    |Ada Stone (1):
+2  1  |      Fix the crane
+      |
+3*    |Ben Moor (2):
+4  3  |      Grease the winch
+5  3  |      Drop the anchor
+      |
+6*    |Ada Reed (1):
+7  6  |      Light the lamp
+      |
+8*    |Cy Wood (1):
+9  8  |      Paint the deck
+""",
+    "a title that recurs": """
+1*       |Certificate:
+2* 1     |    Data:
+3  1 2   |        Version: 3 (0x2)
+4* 1     |    Signature:
+5  1 4   |        6a:77:8e:7a:dd
+6*       |Certificate:
+7* 6     |    Data:
+8  6 7   |        Version: 1 (0x0)
+9* 6     |    Signature:
+10 6 9   |        20:97:6e:90:e7
+11*      |Certificate:
+12* 11   |    Data:
+13 11 12 |        Version: 3 (0x2)
+""",
+    "devices": """
+1       |Handle 0x0000, DMI type 0, 79 bytes
+2* 1    |Crane Information
+3  1 2  |	Vendor: Pier Inc.
+4  1 2  |	Version: 2.14.3
+5* 1 2  |	Characteristics:
+6  1 2 5|		Hook is supported
+7  1 2 5|		Winch is upgradeable
+        |
+8       |Handle 0x0001, DMI type 1, 89 bytes
+9* 8    |Lamp Information
+10 8 9  |	Vendor: Wick Inc.
+11 8 9  |	Serial Number: 035A43C
+""",
     "columns in a comment": """
 1*        |# Children      Self  Command   Symbol
 2* 1      |# ........  ........  ........  ..................

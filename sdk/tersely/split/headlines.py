@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tersely.split.lines import Lines
 from tersely.split.places import Place
-from tersely.split.records import first_word
+from tersely.split.records import first_word, shape
 from tersely.split.tables import find_words, fits
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
@@ -109,7 +109,7 @@ def find_sectioned(places: Sequence[Place]) -> Sequence[Place]:
     )
     most = Counter(map(key, starts)).most_common(1)
     leaders = [place for place in starts if key(place) == most[0][0]]
-    if len(leaders) < 2 or len({place.line for place in leaders}) < len(leaders):
+    if len(leaders) < 2 or _is_title(leaders[0]) or len({place.line for place in leaders}) < len(leaders):
         return []
     first, last = leaders[0], leaders[-1]
     inside = [place for place in starts if place.run and key(place) != key(first)]
@@ -121,10 +121,17 @@ def find_sectioned(places: Sequence[Place]) -> Sequence[Place]:
     return sorted({places[0], *leaders, *more}, key=lambda place: place.block.start)
 
 
+def ends_like(place: Place, first: Place) -> bool:
+    """Return whether two lines have equally many words, and their last words are alike."""
+    words, others = place.line.split(), first.line.split()
+    return len(words) == len(others) and shape(words[-1]) == shape(others[-1])
+
+
 def _first_words(place: Place) -> str:
     return " ".join(place.line.split(maxsplit=2)[:2])
 
 
 def _is_title(place: Place) -> bool:
-    """Return whether a line ends with a colon, right above other lines."""
-    return place.line.rstrip().endswith(":") and place.below is not None and place.below.run == place.run
+    """Return whether a line ends with a colon, right above lines that are indented more."""
+    is_above = place.has_body and place.below is not None and place.below.run == place.run
+    return is_above and place.line.rstrip().endswith(":")

@@ -206,7 +206,7 @@ class _Reader:
         if is_question or place.speaks:
             state.close_record(state.speaker)
             state.speaker = None
-        elif state.speaker and run != state.speaker.run and state.speaker.run in self._around.cues:
+        elif state.speaker and run != state.speaker.run and self._around.ends_speech(place, state.speaker):
             state.speaker = None
 
     def _enclose(self, head: Head, closer: int) -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from tersely.split.headlines import find_messages, find_sectioned, find_titles, goes_on
+from tersely.split.headlines import ends_like, find_messages, find_sectioned, find_titles, goes_on
 from tersely.split.heads import Head
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
@@ -34,7 +34,7 @@ class Surroundings:
     """Decides what a line is by the lines around it."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self.cues = frozenset(place.run for place in places if CUE.match(place.line))
+        self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
@@ -99,6 +99,10 @@ class Surroundings:
             return None
         return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
 
+    def ends_speech(self, place: Place, speaker: Head) -> bool:
+        """Return whether a block in a later run is not what `speaker` says."""
+        return place.indent < speaker.indent or speaker.run in self._cues
+
     def ends_quote(self, place: Place) -> bool:
         """Return whether a block ends the quotation above it, because it has a prefix such as `>` itself.
 
@@ -113,13 +117,12 @@ class Surroundings:
     def starts_step(self, place: Place) -> bool:
         """Return whether a line heads all lines down to the next such line.
 
-        Such a line is a step of a job, a prompt above the output of a command, or one of several titles that
-        begin alike.
+        Such a line is a step of a job, a prompt, a message of a compiler, or one of titles that begin alike.
         """
         below = place.below
         is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
-        is_title = place in self._titles or place.units[0] in self._messages
-        return is_title or (is_above and _STEP.match(place.line) is not None)
+        is_step = is_above and _STEP.match(place.line) is not None
+        return is_step or place in self._titles or place.units[0] in self._messages
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
         """Return whether the lines that `step` heads end before this place.
@@ -221,6 +224,9 @@ def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
         return []
     # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names: then the runs below begin like them.
     is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
+    # `Ada (1):` and `Bob (3):` are siblings too, although another `Ada (7):` comes later.
+    inner = [starts[at + 1] for at in leaders if at + 1 not in ends]
+    is_alike |= first.has_body and all(place.has_body and ends_like(place, first) for place in inner)
     return [] if is_alike else [starts[at] for at in leaders]
 
 
@@ -320,6 +326,7 @@ def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
         owner = place
         sibling = above.pop()[1] if above and above[-1][0].indent == place.indent else None
         is_label = not place.speaks and place.has_body and _ONLY_LABEL.match(place.line)
+        is_label = is_label and sibling is not None and sibling.line.strip() != place.line.strip()
         if is_label and sibling is not None and sibling.run == place.run:
             found[above[-1][0] if above else None, place.line.strip()].append((place, sibling))
             owner = sibling
