@@ -145,6 +145,19 @@ CASES = {
 10 8 9  |	Vendor: Wick Inc.
 11 8 9  |	Serial Number: 035A43C
 """,
+    "stages of an image": """
+1* 2    |# ---- crane stage
+2* 1    |FROM golang:1.22 AS crane
+3  1 2  |ARG VERSION=6.8
+4* 1 2  |RUN --mount=type=cache,target=/root/.cache \\
+5  1 2 4|      hook=5.82-4 \\
+6  1 2 4|      winch=3.39-1
+        |
+7* 8    |# ---- lamp stage
+8* 7    |FROM debian:12
+9  7 8  |ARG VERSION=8.9
+10 7 8  |WORKDIR /srv/lamp
+""",
     "columns in a comment": """
 1*        |# Children      Self  Command   Symbol
 2* 1      |# ........  ........  ........  ..................
