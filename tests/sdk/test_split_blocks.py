@@ -158,6 +158,23 @@ CASES = {
 9  7 8  |ARG VERSION=8.9
 10 7 8  |WORKDIR /srv/lamp
 """,
+    "subtitles": """
+1* 2    |1
+2* 1    |00:00:02,202 --> 00:00:04,560
+3  1 2  |I left the stone at the
+4  1 2 3|pier.</i>
+        |
+5* 6    |2
+6* 5    |00:00:07,103 --> 00:00:09,220
+7  5 6  |- Where is the crane
+8  5 6 7|- I have not seen it.
+""",
+    "names in two lines": """
+1    |Crane status:  (0x00) idle
+2    |Long test routine
+3  2 |recommended polling time: 	 ( 397) minutes.
+4    |Lamp status:  (0x01) lit
+""",
     "columns in a comment": """
 1*        |# Children      Self  Command   Symbol
 2* 1      |# ........  ........  ........  ..................

@@ -327,7 +327,7 @@ class _Reader:
         return wrong, len(before)
 
     def _is_parted(self, first: Tag, groups: Sequence[Group]) -> bool:
-        """Return whether most lines with this tag come first in their group or follow a line without words."""
+        """Return whether most lines with this tag begin a group or follow a line without words."""
         starts = parted = 0
         for group in groups:
             tags = [self._tags[at] for at in group]

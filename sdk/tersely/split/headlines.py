@@ -1,4 +1,4 @@
-"""Headlines: lines that a blank line divides from the lines about which they are."""
+"""Headlines: lines that head others although no indent shows it, often with a blank line between them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import Lines
-from tersely.split.places import Place
-from tersely.split.records import first_word, shape
+from tersely.split.places import CUE, Place
+from tersely.split.records import LABEL, first_word, shape
 from tersely.split.tables import find_words, fits
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
@@ -19,6 +19,8 @@ _GUTTER = re.compile(r"\s*(?:>\s*)?(\d+)(?:\s*[|│:]|\s)")
 _RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
 """A rule below the names of at least three columns. It may be in a comment."""
 _GAP = re.compile(r" {2,}|\t+")
+_NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
+_NOTE = re.compile(r"\s*\|\s+\S")
 _MOST_LINES = 6
 """A frame of code shows only a few lines before the one that the message is about."""
 
@@ -48,6 +50,46 @@ def find_messages(places: Sequence[Place]) -> Iterator[Place]:
                 yield place
                 break
             below = below.below
+
+
+def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that goes on with what a line above says, and that line.
+
+    That is a line of a subtitle below its first one, or a name in small letters below the start of the name.
+    """
+    first: Place | None = None
+    for above, place in pairwise(places):
+        if first is not None and place.run != first.run:
+            first = None
+        if CUE.match(above.line) and place.run == above.run:
+            first = place
+        elif first is not None:
+            yield place, first
+        elif _wraps(above, place):
+            yield place, above
+
+
+def _wraps(above: Place, place: Place) -> bool:
+    """Return whether the name before a value begins in the line above."""
+    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    words, label = above.line.split(), place.line.partition(":")[0].split()
+    if not is_near or len(label) < 2 or not place.line[:1].islower() or len(words) < 2 or ":" in above.line:
+        return False
+    return words[0][0].isupper() and words[-1][-1].isalpha() and LABEL.match(place.line) is not None
+
+
+def find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line with only a `|` in front, and the numbered line above it."""
+    noted: Place | None = None
+    for place in places:
+        if noted is not None and place.run != noted.run:
+            noted = None
+        if _NUMBERED.match(place.line):
+            noted = place
+        elif not _NOTE.match(place.line):
+            noted = None
+        elif noted is not None:
+            yield place, noted
 
 
 def goes_on(place: Place, indent: int) -> bool:

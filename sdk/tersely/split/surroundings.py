@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from tersely.split.headlines import ends_like, find_messages, find_sectioned, find_titles, goes_on
+from tersely.split import headlines
 from tersely.split.heads import Head
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
@@ -24,8 +24,6 @@ _MARKS = "●○×"
 """Signs that say how a record is: it runs, or it has failed."""
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
-_NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
-_NOTE = re.compile(r"\s*\|\s+\S")
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
@@ -41,7 +39,7 @@ class Surroundings:
         )
         """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
-        titles = {place: first_word(place) for place in find_titles(places)}
+        titles = {place: first_word(place) for place in headlines.find_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
         # Titles that begin alike count only if one of them starts a run or follows a heading. If none does,
         # they are lines between the entries of a log, and each continues the entry above it.
@@ -51,15 +49,16 @@ class Surroundings:
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         self._titles |= below_heading & captions
         self._captioned = {place.run for place in self._titles & captions}
-        leaders = _find_leaders(places) or find_sectioned(places)
+        leaders = _find_leaders(places) or headlines.find_sectioned(places)
         self._titles.update(leaders)
-        self._messages = {place.units[0]: place for place in find_messages(places)}
+        self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = _find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
             **dict(_find_continued(places)),
             **dict(_find_items(places)),
-            **dict(_find_noted(places)),
+            **dict(headlines.find_noted(places)),
             **dict(_find_labelled(places)),
+            **dict(headlines.find_started(places)),
         }
 
     def is_option(self, place: Place) -> bool:
@@ -88,9 +87,9 @@ class Surroundings:
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more.
 
-        That is the line above an exception, the line above an item such as `- locked`, the last line with the
-        sign that begins all fields of the text, the numbered line above a note in a gutter, or the line above
-        a label such as `Metadata:` that several lines have.
+        That is the line above an exception or an item such as `- locked`, the last line with the sign that
+        begins all fields, the numbered line above a note in a gutter, the line above a label such as
+        `Metadata:` that several lines have, or the start of a subtitle or a name.
         """
         if place in self._subjects:
             return self._subjects[place]
@@ -135,7 +134,7 @@ class Surroundings:
         if step is None or place.run == step.run:
             return False
         if step.begin in self._messages:
-            return place.starts_run and not goes_on(place, step.indent)
+            return place.starts_run and not headlines.goes_on(place, step.indent)
         if step.run not in self._captioned:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
@@ -226,7 +225,9 @@ def _find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
     # `Ada (1):` and `Bob (3):` are siblings too, although another `Ada (7):` comes later.
     inner = [starts[at + 1] for at in leaders if at + 1 not in ends]
-    is_alike |= first.has_body and all(place.has_body and ends_like(place, first) for place in inner)
+    is_alike |= first.has_body and all(
+        place.has_body and headlines.ends_like(place, first) for place in inner
+    )
     return [] if is_alike else [starts[at] for at in leaders]
 
 
@@ -296,20 +297,6 @@ def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             above.append(place)
         elif above and above[-1].indent == place.indent and above[-1].block.kind == "line":
             yield place, above[-1]
-
-
-def _find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line with only a `|` in front, and the numbered line above it."""
-    noted: Place | None = None
-    for place in places:
-        if noted is not None and place.run != noted.run:
-            noted = None
-        if _NUMBERED.match(place.line):
-            noted = place
-        elif not _NOTE.match(place.line):
-            noted = None
-        elif noted is not None:
-            yield place, noted
 
 
 def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
