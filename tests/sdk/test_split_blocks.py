@@ -175,6 +175,17 @@ CASES = {
 3  2 |recommended polling time: 	 ( 397) minutes.
 4    |Lamp status:  (0x01) lit
 """,
+    "comments on blocks": """
+1* 2      |# the crane
+2* 1 4    |hoist "red" {
+3  1 2 4  |  hook rope-8
+4* 1 2    |}
+          |
+5* 8      |hoist "old" {
+6  5 8    |  hook rope-9
+7  5 8    |  deck pier-2
+8* 5      |}
+""",
     "columns in a comment": """
 1*        |# Children      Self  Command   Symbol
 2* 1      |# ........  ........  ........  ..................

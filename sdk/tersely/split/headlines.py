@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import Lines
-from tersely.split.places import CUE, Place
+from tersely.split.places import CUE, Place, opens
 from tersely.split.records import LABEL, first_word, shape
 from tersely.split.tables import find_words, fits
 
@@ -95,6 +95,21 @@ def find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 def goes_on(place: Place, indent: int) -> bool:
     """Return whether a run below a message is about it: it is indented more, or begins with no word."""
     return place.indent > indent or not place.line.lstrip()[:1].isalpha()
+
+
+def find_comments(places: Sequence[Place]) -> dict[Place, Sequence[Place]]:
+    """Map each line that opens a block to the line such as `# lamps` above it, which looks like a heading.
+
+    That line is a comment on the block, if the text has neither paragraphs nor lists.
+    """
+    if any(place.block.kind in ("sentence", "list_item") for place in places):
+        return {}
+    return {
+        below: (place,)
+        for place, below in pairwise(places)
+        if place.line.startswith("# ") and place.block.kind == "heading"
+        if below.block.first == place.block.last and opens(below)
+    }
 
 
 def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[Place]]:

@@ -71,7 +71,8 @@ class _Reader:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = Surroundings(places)
-        self._headers = find_headers(places, lines)
+        self._headers = {**find_headers(places, lines), **self._around.comments}
+        self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
@@ -79,7 +80,8 @@ class _Reader:
         """Return the links; see `find_links`."""
         state = State()
         for place in self._places:
-            if place.block.kind == "heading" and not self._enclosures.holds(place):
+            is_comment = place.units[0] in self._around.comment_units
+            if place.block.kind == "heading" and not is_comment and not self._enclosures.holds(place):
                 self._add_heading(place, state)
                 continue
             self._close(place, state)

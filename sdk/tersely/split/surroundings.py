@@ -34,6 +34,9 @@ class Surroundings:
     def __init__(self, places: Sequence[Place]) -> None:
         self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
+        self.comments = headlines.find_comments(places)
+        """The comment above each block that has one."""
+        self.comment_units = {comment.units[0] for (comment,) in self.comments.values()}
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
         )
