@@ -120,7 +120,9 @@ def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[i
             continue
         own, line = names[owner], region[at].line
         if owner in holders:
-            is_name = at == owner + 1 or (len(own) < _MOST_NAMES and _IDENTITY.match(line) is not None)
+            is_known = first_word(region[at]) in {first_word(region[name]) for name in own}
+            is_new = not is_known and len(own) < _MOST_NAMES
+            is_name = at == owner + 1 or (is_new and _IDENTITY.match(line) is not None)
         else:
             is_name = not own and _NAME.match(line) is not None
         if is_name and len(line) <= _LONGEST_NAME:
@@ -181,8 +183,7 @@ def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
     """Return whether blank lines divide the records: cycles begin below the first lines of runs."""
     starts = [at for at in {*owners} if at is not None and owners[at] is None]
     tops = [first_word(place) for place in region if place.starts_run]
-    runs = {region[at].run for at in starts}
-    is_alike = len(tops) >= len(starts) - 1 == len(runs) - 1 and len({*tops}) == 1
+    is_alike = len({*tops}) == 1 and len({region[at].run for at in starts}) == len(starts) <= len(tops) + 1
     are_below = is_alike or all(at and region[at - 1].starts_run for at in starts)
     return len(starts) > 1 and are_below and not any(region[at].starts_run for at in starts)
 
@@ -199,8 +200,7 @@ def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
         del above[int(level[1]) :]
         owners.append(above[-1] if above else None)
         above.append(at)
-    tops = sum(owner is None for owner in owners)
-    return owners if tops > 1 and len(set(owners)) > 2 else None
+    return owners if owners.count(None) > 1 and len(set(owners)) > 2 else None
 
 
 def _find_period(region: Sequence[Place]) -> int | None:

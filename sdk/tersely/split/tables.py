@@ -111,12 +111,12 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
 
     def is_row(row: str) -> bool:
-        if fits(names, row) or _continues(names, row) or _is_detail(names, row):
-            return True
-        count = len(row.split())
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
         if not has_gap and _LABELLED.match(row):
             return False
+        if fits(names, row) or _continues(names, row) or _is_detail(names, row):
+            return True
+        count = len(row.split())
         return count >= len(names) or (count >= columns and has_gap)  # shifted by a long value
 
     return _skip_while(lines, index + 1 + len(below), is_row)
