@@ -50,6 +50,8 @@ _TAGGED = re.compile(r"[A-Z]{1,4}: \S|</?[A-Z][A-Z0-9.]*>[^<]*$")
 """A line of a record in which each line begins with a tag, as in SGML and in the output of `udevadm`."""
 _TAG = re.compile(r"</?[A-Z][\w:.-]*(?:\s[^<>=]+)?>\s*$")
 """A tag of a directive, as in the settings of Apache. The names of HTML are small."""
+_STAGE = re.compile(r"FROM \S+(?: AS \S+)?\s*$")
+"""The first line of a stage in a Dockerfile."""
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
 _HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
@@ -93,7 +95,7 @@ def find_code_end(lines: Lines, index: int) -> int | None:
     that closes it. It ends above a JSON value. A single line above such a value is not code.
     """
     first = lines.texts[index].lstrip()
-    if (CLOSER.fullmatch(first) and first[0].isalpha()) or _TAG.match(first):
+    if (CLOSER.fullmatch(first) and first[0].isalpha()) or _TAG.match(first) or _STAGE.match(first):
         return None  # a word such as `end` closes a block above, and so may a tag
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
@@ -137,6 +139,8 @@ def _find_run_end(lines: Lines, index: int, first: int, indent: int) -> int:
         if lines.indent(end) < indent or FENCE.start.match(lines.texts[end]):
             break
         if FRAME.match(lines.texts[end]) and end > index:
+            break
+        if end > index and _STAGE.match(lines.texts[end]) and lines.texts[end - 1].startswith("#"):
             break
         end += 1
     return max(end, index + 1)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
+from tersely.split.gutters import GUTTER, hang
 from tersely.split.lines import Format, Lines, find_indent, find_lines, skip_while
-from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
@@ -16,8 +17,6 @@ _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _WORD = re.compile(r"\S+")
 _LOWER = re.compile(r"[^\W\d_A-Z]")
 _TIME = re.compile(r"\d+:\d\d:\d\d")
-_GUTTER = ("|", "│", "├", "└")
-"""The first signs of lines that are branches of the row above."""
 _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
 """The line above a record of psql or MySQL, if each value is on a separate line."""
 _LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
@@ -33,12 +32,9 @@ _LONGEST_LINE = 2000
 def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after rows that are aligned with the names of their columns."""
     texts = lines.texts
-    names = _find_words(texts[index])
-    below = list(
-        takewhile(
-            lambda row: _fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), texts[index + 1 : index + 3]
-        )
-    )
+    names = find_words(texts[index])
+    rows = texts[index + 1 : index + 3]
+    below = list(takewhile(lambda row: fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), rows))
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
     if not are_names(texts[index], below) or _lacks_first_cell(lines, index):
@@ -46,25 +42,25 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
 
     def is_row(row: str) -> bool:
-        if _fits(names, row) or _continues(names, row):
-            return True
-        count = len(row.split())
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
         if not has_gap and _LABELLED.match(row):
             return False
+        if fits(names, row) or _continues(names, row) or _is_detail(names, row):
+            return True
+        count = len(row.split())
         return count >= len(names) or (count >= columns and has_gap)  # shifted by a long value
 
     return _find_rows_end(lines, index, index + 1, is_row)
 
 
-def _find_words(line: str) -> list[tuple[int, int]]:
+def find_words(line: str) -> list[tuple[int, int]]:
     return [word.span() for word in _WORD.finditer(line[:_LONGEST_LINE].expandtabs())]
 
 
-def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
+def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
     """Return whether at least half of the names, and two, have a value below that starts or ends where they
     do."""
-    words = _find_words(row)
+    words = find_words(row)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     fitting = sum(start in starts or end in ends for start, end in names)
     return fitting >= 2 and fitting * 2 >= len(names)
@@ -72,20 +68,24 @@ def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
 
 def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
     """Return whether a row continues the row above: its first column is empty, or it follows a gutter."""
-    words = _find_words(row)
+    words = find_words(row)
     is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
-    return is_deeper or row.lstrip().startswith(_GUTTER)
+    return is_deeper or row.lstrip().startswith(GUTTER)
+
+
+def _is_detail(names: Sequence[tuple[int, int]], row: str) -> bool:
+    """Return whether a line below names of columns begins after the first name and has no cells."""
+    return bool(words := find_words(row)) and words[0][0] > names[0][1] and not fits(names, row)
 
 
 def are_names(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row differs from those below as names of columns do: in capitals, or without
-    numbers."""
+    """Return whether a row differs from those below as names of columns do: in capitals, or no values."""
     words = first.split()
     if len(words) < 2 or "=" in words or not _GAP.search(first[:_LONGEST_LINE]):
         return False  # an assignment is no row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
         words = words[1:]  # the time, which is before the values too
-    if any(map(VALUE.fullmatch, words)):
+    if any("@" in word or VALUE.fullmatch(word) for word in words):
         return False
     if not _LOWER.search(first):
         return True
@@ -103,7 +103,7 @@ def _find_aligned_end(lines: Lines, index: int) -> int | None:
 def _lacks_first_cell(lines: Lines, index: int) -> bool:
     """Return whether a row belongs to a line above, because rows below it have a cell on its left."""
     below = takewhile(str.strip, lines.texts[index + 1 : index + 1 + _SAMPLE])
-    return any(_continues(_find_words(row), lines.texts[index]) for row in below)
+    return any(_continues(find_words(row), lines.texts[index]) for row in below)
 
 
 def _is_aligned(line: str) -> bool:
@@ -131,7 +131,7 @@ def skip_rows(
 def _are_alike(above: str, row: str) -> bool:
     """Return whether two rows have gaps, and most of their cells in the same places."""
     has_gaps = all(_GAP.search(line[:_LONGEST_LINE]) for line in (above, row))
-    return has_gaps and _fits(_find_words(above), row) and _fits(_find_words(row), above)
+    return has_gaps and fits(find_words(above), row) and fits(find_words(row), above)
 
 
 def _find_rows_end(lines: Lines, first: int, index: int, is_row: Callable[[str], object]) -> int:
@@ -160,9 +160,9 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
         return table
     lines = list(find_lines(text, start, end))
     first = text[lines[0][0] : lines[0][1]]
-    below = [text[left:right] for left, right in lines[1:3]]
-    names = _find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
-    if not are_names(first, below):
+    names = find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
+    below = [row for left, right in lines[1:5] if not _is_detail(names, row := text[left:right])]
+    if not are_names(first, below[:2]):
         table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
         table.children = _nest(text, table.children, None)
         return table
@@ -181,12 +181,13 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
     is_tree = names is not None and _is_tree(names, lines)
     for row, line in zip(rows, lines, strict=True):
         is_branch = is_tree and find_indent(line, (0, len(line))) > find_indent(lines[0], (0, len(lines[0])))
-        if not nested or not (is_branch or _continues(words, line)):
+        is_detail = names is not None and _is_detail(names, line)
+        if not nested or not (is_branch or is_detail or _continues(words, line)):
             nested.append(row)
-            words = names or _find_words(line)
-        elif is_branch or line.lstrip().startswith(_GUTTER):
-            _hang(text, nested[-1], row)
-        elif names is None or _fits(names, line):
+            words = names or find_words(line)
+        elif is_branch or line.lstrip().startswith(GUTTER):
+            hang(text, nested[-1], row)
+        elif names is None or fits(names, line):
             nested[-1].children.append(row)
             nested[-1].end, nested[-1].series = row.end, Series()
         else:  # a wrapped cell
@@ -196,27 +197,9 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
 
 def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
     """Return whether names in the first column are indented below each other."""
-    starts = [_find_words(row)[0][0] for row in rows]
+    starts = [find_words(row)[0][0] for row in rows]
     is_nested = starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]
     return is_nested and not any(VALUE.match(row.lstrip()) for row in rows)
-
-
-def _hang(text: str, row: Node, below: Node) -> None:
-    """Add a line with a gutter to the row, or to the last line below the row that has a shorter gutter."""
-    indent = _find_gutter(text, below)
-    for _ in range(DEEPEST):
-        row.end = below.end
-        if not row.children or _find_gutter(text, row.children[-1]) >= indent:
-            break
-        row = row.children[-1]
-    row.children.append(below)
-    row.series = row.series or Series()
-
-
-def _find_gutter(text: str, line: Node) -> int:
-    """Return the columns of gutter and white space before a line."""
-    first = text[line.start : line.end].split("\n", 1)[0]
-    return len(first) - len(first.lstrip(" \t|_│├└─"))
 
 
 def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tersely.split.columns import are_names
 from tersely.split.heads import Head
 from tersely.split.places import BULLETS, FIELD_SIGNS, Place, opens
+from tersely.split.records import first_word
 from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
 
 _LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
@@ -67,8 +68,7 @@ def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
 
 
 def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
-    """Yield the regions between headings, code, entries of a log, paragraphs, and lines that begin with `<`
-    because they were received."""
+    """Yield the regions between headings, code, log entries, paragraphs, and received lines with `<`."""
     region: list[Place] = []
     for place in places:
         is_paragraph = place.block.kind == "sentence" and not place.indent
@@ -120,7 +120,9 @@ def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[i
             continue
         own, line = names[owner], region[at].line
         if owner in holders:
-            is_name = at == owner + 1 or (len(own) < _MOST_NAMES and _IDENTITY.match(line) is not None)
+            is_known = first_word(region[at]) in {first_word(region[name]) for name in own}
+            is_new = not is_known and len(own) < _MOST_NAMES
+            is_name = at == owner + 1 or (is_new and _IDENTITY.match(line) is not None)
         else:
             is_name = not own and _NAME.match(line) is not None
         if is_name and len(line) <= _LONGEST_NAME:
@@ -138,8 +140,7 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
     if period := _find_period(region):
         return [at - at % period if at % period else None for at in range(len(region))]
     outer = _list_outer(region)
-    found = _find_outer_owners([region[at] for at in outer])
-    if found is None:
+    if (found := _find_outer_owners([region[at] for at in outer])) is None:
         return None
     owners: list[int | None] = [None] * len(region)
     starts = {outer[owner] for owner in found if owner is not None}
@@ -179,10 +180,12 @@ def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
 
 
 def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
-    """Return whether blank lines divide the records: each cycle begins below the first line of a run."""
+    """Return whether blank lines divide the records: cycles begin below the first lines of runs."""
     starts = [at for at in {*owners} if at is not None and owners[at] is None]
-    below = sum(at > 0 and region[at - 1].starts_run and not region[at].starts_run for at in starts)
-    return below == len(starts) > 1
+    tops = [first_word(place) for place in region if place.starts_run]
+    is_alike = len({*tops}) == 1 and len({region[at].run for at in starts}) == len(starts) <= len(tops) + 1
+    are_below = is_alike or all(at and region[at - 1].starts_run for at in starts)
+    return len(starts) > 1 and are_below and not any(region[at].starts_run for at in starts)
 
 
 def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
@@ -197,8 +200,7 @@ def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
         del above[int(level[1]) :]
         owners.append(above[-1] if above else None)
         above.append(at)
-    tops = sum(owner is None for owner in owners)
-    return owners if tops > 1 and len(set(owners)) > 2 else None
+    return owners if owners.count(None) > 1 and len(set(owners)) > 2 else None
 
 
 def _find_period(region: Sequence[Place]) -> int | None:
@@ -325,8 +327,7 @@ class _Reader:
         return wrong, len(before)
 
     def _is_parted(self, first: Tag, groups: Sequence[Group]) -> bool:
-        """Return whether most lines with this tag are the first with it in their group, or follow a line
-        without words."""
+        """Return whether most lines with this tag begin a group or follow a line without words."""
         starts = parted = 0
         for group in groups:
             tags = [self._tags[at] for at in group]

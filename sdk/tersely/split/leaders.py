@@ -43,7 +43,16 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
         return []
     # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names: then the runs below begin like them.
     is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
+    # `Ada (1):` and `Bob (3):` are siblings too, although another `Ada (7):` comes later.
+    inner = [starts[at + 1] for at in leaders if at + 1 not in ends]
+    is_alike |= first.has_body and all(place.has_body and _ends_like(place, first) for place in inner)
     return [] if is_alike else [starts[at] for at in leaders]
+
+
+def _ends_like(place: Place, first: Place) -> bool:
+    """Return whether two lines have equally many words, and their last words are alike."""
+    words, others = place.line.split(), first.line.split()
+    return len(words) == len(others) and shape(words[-1]) == shape(others[-1])
 
 
 def _are_marked(place: Place, first: Place) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
+from tersely.split.headlines import find_headers
 from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
@@ -72,6 +73,8 @@ class _Reader:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = Surroundings(places)
+        self._headers = {**find_headers(places, lines), **self._around.comments}
+        self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
@@ -79,7 +82,8 @@ class _Reader:
         """Return the links; see `find_links`."""
         state = State()
         for place in self._places:
-            if place.block.kind == "heading" and not self._enclosures.holds(place):
+            is_comment = place.units[0] in self._around.comment_units
+            if place.block.kind == "heading" and not is_comment and not self._enclosures.holds(place):
                 self._add_heading(place, state)
                 continue
             self._close(place, state)
@@ -98,6 +102,7 @@ class _Reader:
             if not divides and (cycle := self._cycles.get(place)):
                 own = [self._head(head.units[0], head) for head in cycle.heads]
                 heads = [*state.list_fixed(), *filter(cycle.allows, heads), *own, *cycle.names]
+            heads += [self._head(header.units[0], header) for header in self._headers.get(place, ())]
             self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)
@@ -205,7 +210,7 @@ class _Reader:
         if is_question or place.speaks:
             state.close_record(state.speaker)
             state.speaker = None
-        elif state.speaker and run != state.speaker.run and state.speaker.run in self._around.cues:
+        elif state.speaker and run != state.speaker.run and self._around.ends_speech(place, state.speaker):
             state.speaker = None
 
     def _enclose(self, head: Head, closer: int) -> None:

@@ -21,6 +21,7 @@ from itertools import pairwise
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.columns import ALIGNED, COLUMNS, RECORDS
+from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
@@ -72,13 +73,19 @@ def split_units(text: str) -> list[Unit]:
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
     body = strip(text, 0, len(text))
-    if body and (kind := _find_whole_kind(text)):
-        return [Unit(*body, kind, True)]
     plain = mask(text)
+    conflicts = find_conflicts(plain)
+    if body and not conflicts and (kind := _find_whole_kind(text)):
+        return [Unit(*body, kind, True)]
     comments = find_comments(plain) if "<!--" in plain else []
     visible = blank(plain, comments) if comments else plain
+    visible = blank(visible, [marker for own in conflicts for marker in own]) if conflicts else visible
     lines = Lines(visible, has_gaps=bool(comments))
     blocks = list(_split_blocks(lines))
+    if conflicts and blocks:
+        conflicts = leave_fenced(conflicts, blocks, lines)
+        markers = [marker for own in conflicts for marker in own]
+        blocks = list(cut_blocks(blocks, lines, markers))
     units: list[Unit] = []
     spans: list[range] = []
     inside = set[Range]()
@@ -106,6 +113,8 @@ def split_units(text: str) -> list[Unit]:
     units = [
         replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
     ]
+    if conflicts:
+        units = add_markers(units, conflicts)
     outside = [span for span in comments if span not in inside]
     return _insert_comments(units, outside) if outside else units
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
+from tersely.split import headlines
 from tersely.split.heads import Head
 from tersely.split.leaders import find_alien, find_leaders, find_stamps
 from tersely.split.lines import FRAME
@@ -22,8 +22,6 @@ _VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
-_NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
-_NOTE = re.compile(r"\s*\|\s+\S")
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
@@ -32,14 +30,17 @@ class Surroundings:
     """Decides what a line is by the lines around it."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self.cues = frozenset(place.run for place in places if CUE.match(place.line))
+        self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
+        self.comments = headlines.find_comments(places)
+        """The comment above each block that has one."""
+        self.comment_units = {comment.units[0] for (comment,) in self.comments.values()}
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
         )
         """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
-        titles = {place: first_word(place) for place in _find_titles(places)}
+        titles = {place: first_word(place) for place in headlines.find_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
         # Titles that begin alike count only if one of them starts a run or follows a heading. If none does,
         # they are lines between the entries of a log, and each continues the entry above it.
@@ -49,14 +50,16 @@ class Surroundings:
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         self._titles |= below_heading & captions
         self._captioned = {place.run for place in self._titles & captions}
-        leaders = find_leaders(places) or find_stamps(places)
+        leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned(places)
         self._titles.update(leaders)
+        self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
             **dict(_find_continued(places)),
             **dict(_find_items(places)),
-            **dict(_find_noted(places)),
+            **dict(headlines.find_noted(places)),
             **dict(_find_labelled(places)),
+            **dict(headlines.find_started(places)),
         }
 
     def is_option(self, place: Place) -> bool:
@@ -85,9 +88,9 @@ class Surroundings:
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more.
 
-        That is the line above an exception, the line above an item such as `- locked`, the last line with the
-        sign that begins all fields of the text, the numbered line above a note in a gutter, or the line above
-        a label such as `Metadata:` that several lines have.
+        That is the line above an exception or an item such as `- locked`, the last line with the sign that
+        begins all fields, the numbered line above a note in a gutter, the line above a label such as
+        `Metadata:` that several lines have, or the start of a subtitle or a name.
         """
         if place in self._subjects:
             return self._subjects[place]
@@ -95,6 +98,10 @@ class Surroundings:
         if above is None or above.run != place.run or above.indent != place.indent:
             return None
         return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
+
+    def ends_speech(self, place: Place, speaker: Head) -> bool:
+        """Return whether a block in a later run is not what `speaker` says."""
+        return place.indent < speaker.indent or speaker.run in self._cues
 
     def ends_quote(self, place: Place) -> bool:
         """Return whether a block ends the quotation above it, because it has a prefix such as `>` itself.
@@ -110,12 +117,12 @@ class Surroundings:
     def starts_step(self, place: Place) -> bool:
         """Return whether a line heads all lines down to the next such line.
 
-        Such a line is a step of a job, a prompt above the output of a command, or one of several titles that
-        begin alike.
+        Such a line is a step of a job, a prompt, a message of a compiler, or one of titles that begin alike.
         """
         below = place.below
         is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
-        return place in self._titles or (is_above and _STEP.match(place.line) is not None)
+        is_step = is_above and _STEP.match(place.line) is not None
+        return is_step or place in self._titles or place.units[0] in self._messages
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
         """Return whether the lines that `step` heads end before this place.
@@ -125,7 +132,11 @@ class Surroundings:
         """
         if place is self._alien:
             return True
-        if step is None or step.run not in self._captioned or place.run == step.run:
+        if step is None or place.run == step.run:
+            return False
+        if step.begin in self._messages:
+            return place.starts_run and not headlines.goes_on(place, step.indent)
+        if step.run not in self._captioned:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
 
@@ -188,15 +199,6 @@ class Surroundings:
         return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
 
 
-def _find_titles(places: Sequence[Place]) -> Iterator[Place]:
-    """Yield the lines that may be titles: alone with a colon, or above entries of a log."""
-    for place, below in pairwise(places):
-        is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
-        is_caption = below.run == place.run and below.block.kind == "log"
-        if place.block.kind == "line" and (is_alone or is_caption):
-            yield place
-
-
 def announces(line: str) -> bool:
     """Return whether a line ends with a colon. Emphasis may enclose it."""
     return line.rstrip().rstrip("*_`").endswith((":", "："))
@@ -253,20 +255,6 @@ def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             yield place, above[-1]
 
 
-def _find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line with only a `|` in front, and the numbered line above it."""
-    noted: Place | None = None
-    for place in places:
-        if noted is not None and place.run != noted.run:
-            noted = None
-        if _NUMBERED.match(place.line):
-            noted = place
-        elif not _NOTE.match(place.line):
-            noted = None
-        elif noted is not None:
-            yield place, noted
-
-
 def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each label that recurs between its siblings, and the sibling above it.
 
@@ -281,6 +269,7 @@ def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
         owner = place
         sibling = above.pop()[1] if above and above[-1][0].indent == place.indent else None
         is_label = not place.speaks and place.has_body and _ONLY_LABEL.match(place.line)
+        is_label = is_label and sibling is not None and sibling.line.strip() != place.line.strip()
         if is_label and sibling is not None and sibling.run == place.run:
             found[above[-1][0] if above else None, place.line.strip()].append((place, sibling))
             owner = sibling

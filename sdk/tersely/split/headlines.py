@@ -1,0 +1,188 @@
+"""Headlines: lines that head others although no indent shows it, often with a blank line between them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from tersely.split.columns import find_words, fits
+from tersely.split.lines import Lines
+from tersely.split.places import CUE, Place, opens
+from tersely.split.records import LABEL, first_word
+
+_LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
+"""A line and a column of a file."""
+_GUTTER = re.compile(r"\s*(?:>\s*)?(\d+)(?:\s*[|│:]|\s)")
+"""The number of a line of code, which a compiler prints before it."""
+_RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
+"""A rule below the names of at least three columns. It may be in a comment."""
+_GAP = re.compile(r" {2,}|\t+")
+_NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
+_NOTE = re.compile(r"\s*\|\s+\S")
+_MOST_LINES = 6
+"""A frame of code shows only a few lines before the one that the message is about."""
+
+
+def find_titles(places: Sequence[Place]) -> Iterator[Place]:
+    """Yield the lines that may be titles: alone with a colon, or above entries of a log."""
+    for place, below in pairwise(places):
+        is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
+        is_caption = below.run == place.run and below.block.kind == "log"
+        if place.block.kind == "line" and (is_alone or is_caption):
+            yield place
+
+
+def find_messages(places: Sequence[Place]) -> Iterator[Place]:
+    """Yield each line with a place in a file, if the next run is code with the number of that line."""
+    for place in places:
+        located = _LOCATION.search(place.line)
+        if located is None or not place.starts_run or place.block.kind == "log":
+            continue
+        number = next(filter(None, located.groups()))
+        below = place.below
+        for _ in range(_MOST_LINES):
+            if below is None or below.run > place.run + 1:
+                break
+            gutter = _GUTTER.match(below.line) if below.run > place.run else None
+            if gutter and gutter[1] == number:
+                yield place
+                break
+            below = below.below
+
+
+def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that goes on with what a line above says, and that line.
+
+    That is a line of a subtitle below its first one, or a name in small letters below the start of the name.
+    """
+    first: Place | None = None
+    for above, place in pairwise(places):
+        if first is not None and place.run != first.run:
+            first = None
+        if CUE.match(above.line) and place.run == above.run:
+            first = place
+        elif first is not None:
+            yield place, first
+        elif _wraps(above, place):
+            yield place, above
+
+
+def _wraps(above: Place, place: Place) -> bool:
+    """Return whether the name before a value begins in the line above."""
+    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    words, label = above.line.split(), place.line.partition(":")[0].split()
+    if not is_near or len(label) < 2 or not place.line[:1].islower() or len(words) < 2 or ":" in above.line:
+        return False
+    return words[0][0].isupper() and words[-1][-1].isalpha() and LABEL.match(place.line) is not None
+
+
+def find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line with only a `|` in front, and the numbered line above it."""
+    noted: Place | None = None
+    for place in places:
+        if noted is not None and place.run != noted.run:
+            noted = None
+        if _NUMBERED.match(place.line):
+            noted = place
+        elif not _NOTE.match(place.line):
+            noted = None
+        elif noted is not None:
+            yield place, noted
+
+
+def goes_on(place: Place, indent: int) -> bool:
+    """Return whether a run below a message is about it: it is indented more, or begins with no word."""
+    return place.indent > indent or not place.line.lstrip()[:1].isalpha()
+
+
+def find_comments(places: Sequence[Place]) -> dict[Place, Sequence[Place]]:
+    """Map each line that opens a block to the line such as `# lamps` above it, which looks like a heading.
+
+    That line is a comment on the block, if the text has neither paragraphs nor lists.
+    """
+    if any(place.block.kind in ("sentence", "list_item") for place in places):
+        return {}
+    return {
+        below: (place,)
+        for place, below in pairwise(places)
+        if place.line.startswith("# ") and place.block.kind == "heading"
+        if below.block.first == place.block.last and opens(below)
+    }
+
+
+def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[Place]]:
+    """Return the names of the columns above each line of a run with rows, if a blank line or a comment is
+    between them.
+
+    Such a run has a line that is aligned with the rule below the names, or that has a cell for each.
+    """
+    found: dict[Place, Sequence[Place]] = {}
+    header: Sequence[Place] = ()
+    columns: Sequence[tuple[int, int]] = ()
+    run: list[Place] = []
+    for number, place in enumerate(places):
+        ruler = lines.texts[place.block.last - 1]
+        if _RULER.match(ruler):
+            above = place.above
+            is_alone = place.block.last - place.block.first == 1
+            is_named = above is not None and above.block.last == place.block.first
+            header = (above, place) if is_alone and above is not None and is_named else (place,)
+            columns, run = find_words(ruler), []
+            continue
+        if not header:
+            continue
+        run.append(place)
+        below = places[number + 1] if number + 1 < len(places) else None
+        if below is not None and below.run == place.run:
+            continue
+        rows = (lines.texts[at] for row in run if row.block.kind != "sentence" for at in _list_lines(row))
+        if any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows):
+            found.update(dict.fromkeys(run, header))
+        run = []
+    return found
+
+
+def _list_lines(place: Place) -> range:
+    """Return the indices of the lines of a place, or of the first few."""
+    return range(place.block.first, min(place.block.last, place.block.first + _MOST_LINES))
+
+
+def _has_cells(row: str, columns: int) -> bool:
+    """Return whether a row has a cell for each column; two cells may have only one blank between them."""
+    return len(_GAP.split(row.strip())) >= max(3, columns - 1)
+
+
+def find_sectioned(places: Sequence[Place]) -> Sequence[Place]:
+    """Return the lines that begin records with inner sections, if only titles with a colon are between them.
+
+    The records begin with the same word, and most of them after a blank line. The first one may have other
+    lines above it.
+    """
+    starts = [place for place in places if place.starts_run and not place.indent]
+    key: Callable[[Place], str] = (
+        _first_words if len({*map(_first_words, starts)}) < len(starts) else first_word
+    )
+    most = Counter(map(key, starts)).most_common(1)
+    leaders = [place for place in starts if key(place) == most[0][0]]
+    if len(leaders) < 2 or _is_title(leaders[0]) or len({place.line for place in leaders}) < len(leaders):
+        return []
+    first, last = leaders[0], leaders[-1]
+    inside = [place for place in starts if place.run and key(place) != key(first)]
+    while inside and inside[-1].run > last.run and not _is_title(inside[-1]):
+        inside.pop()
+    if not inside or not all(map(_is_title, inside)):
+        return []
+    more = [place for place in places if not place.indent and key(place) == key(first)]
+    return sorted({places[0], *leaders, *more}, key=lambda place: place.block.start)
+
+
+def _first_words(place: Place) -> str:
+    return " ".join(place.line.split(maxsplit=2)[:2])
+
+
+def _is_title(place: Place) -> bool:
+    """Return whether a line ends with a colon, right above lines that are indented more."""
+    is_above = place.has_body and place.below is not None and place.below.run == place.run
+    return is_above and place.line.rstrip().endswith(":")
