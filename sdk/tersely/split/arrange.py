@@ -33,6 +33,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "diff": open_diff,
     "html": open_html,
     "json": open_json,
+    "line": open_lines,
     "log": open_lines,
     "numbered": open_lines,
     "roff": open_roff,

@@ -20,6 +20,7 @@ from itertools import pairwise
 
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
+from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
@@ -158,7 +159,11 @@ def _find_structure(lines: Lines, index: int, starts_paragraph: bool) -> tuple[i
         return end, "list_item"
     may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
     if may_be_code and lines.likeness(index) > Likeness.PROSE and (end := find_code_end(lines, index)):
+        while end < len(lines) and is_continued(lines.texts[end - 1]) and not lines.is_blank(end):
+            end = find_code_end(lines, end) or end + 1
         return end, "code"
+    if end := find_continued_end(lines, index):
+        return end, "line"
     return _find_format((ALIGNED,), lines, index, starts_paragraph)
 
 
