@@ -67,6 +67,7 @@ def arrange(
         is_large: whether a unit of structure is too large to be kept whole.
         depth: how many texts this one is nested in; a file in a fence is nested in one.
     """
+    text = text.replace("\r\n", " \n")  # so that no format has to know two line ends; offsets stay the same
     arranged: list[Unit] = []
     places: list[Sequence[int]] = []
     """For each unit, the positions to which a need for it leads: its own, or that of its first part. For a

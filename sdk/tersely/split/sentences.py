@@ -70,6 +70,7 @@ def split_units(text: str) -> list[Unit]:
 
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
+    text = text.replace("\r\n", " \n")  # offsets stay the same
     body = strip(text, 0, len(text))
     if body and (kind := _find_whole_kind(text)):
         return [Unit(*body, kind, True)]
