@@ -17,7 +17,7 @@ from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_rule
+from tersely.split.places import CLAUSE, CUE, RULE, Place, closes_bracket, find_places, is_announced, is_rule
 from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.split.surroundings import Surroundings, announces, announces_entries, find_names, tie_comments
@@ -161,8 +161,10 @@ class _Reader:
             state.parents.pop()
             if ended.indent != indent:
                 continue
-            if closes and ended.units[-1] in self._bodies:
+            if (closes or closes_bracket(place, ended.line)) and ended.units[-1] in self._bodies:
                 self._enclose(ended, place.units[0])
+                if closes:
+                    self._empty.add(place.units[0])
                 state.continued = ended
             elif ended.run == run and _BRANCH.match(line):
                 state.continued = ended
@@ -208,7 +210,6 @@ class _Reader:
 
     def _enclose(self, head: Head, closer: int) -> None:
         """Make each unit from `head.begin` to the closing line need that line, and the anchor of the head."""
-        self._empty.add(closer)
         for unit in range(head.begin, closer):
             self._needs[unit] = {*self._needs.get(unit, ()), closer, *head.anchor}
 
@@ -218,18 +219,21 @@ class _Reader:
         state.close_record(first_line)
         self._needs[last_unit] = set(first_line.units)
         self._enclose(first_line, last_unit)
+        self._empty.add(last_unit)
 
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
+        announcer = state.announcer if is_announced(place) else None
         while headings and headings[-1].ends_at(depth, place.indent):
-            headings.pop()
+            ended = headings.pop()
+            announcer = announcer or (ended.announcer if ended.depth == depth else None)
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
-        self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender])])
+        self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender, announcer])])
         self._frames.add(place.units[0])
         headings.append(self._head(place.units[0], place, depth))
-        headings[-1].line = place.line
+        headings[-1].line, headings[-1].announcer = place.line, announcer
         state.start_section()
         state.parents = parents
 
@@ -338,6 +342,7 @@ class _Reader:
         self._needs[unit] = {*self._needs[unit], *names}
         self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
+        parent.line = self._lines.texts[place.block.last - 1]
         if state.continued:
             parent.units, parent.begin = (*state.continued.units, unit), state.continued.begin
         parent.is_line |= is_near

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tersely.split.lines import Lines
-from tersely.split.prose import PREFIX, SPEAKER, Block
+from tersely.split.prose import PREFIX, SECTION, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 BULLETS = "-*+•"
+COMMENTS = ("#", "//", ";", "--", "%")
+"""Signs of comments, as `Block.prefix` has them."""
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
 CUE = re.compile(r"\s*[\d:.,]+ -->")
@@ -31,7 +33,7 @@ _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
 """A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""
 _FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
 """The sign of a line that is the current one, or was chosen. Other lines of the list have blanks instead."""
-_RIGHT = re.compile(r"[ ]*\d+(?=\s)")
+_RIGHT = re.compile(r"[ ]*\d+(?=[\s:])")
 _TIME = re.compile(r"\s*[\[(]?\d")
 
 
@@ -151,6 +153,20 @@ def _are_aligned(above: str, line: str) -> bool:
 def opens(place: Place) -> bool:
     """Return whether a line opens a block that another line closes."""
     return place.line.rstrip().endswith(("{", "[", "("))
+
+
+def closes_bracket(place: Place, head: str) -> bool:
+    """Return whether a line such as `): int` closes the bracket at the end of `head`, and opens no other."""
+    sign = place.line.lstrip()[:1]
+    return bool(sign) and head.rstrip()[-1:] + sign in ("()", "[]", "{}") and not opens(place)
+
+
+def is_announced(place: Place) -> bool:
+    """Return whether a line with a colon, alone in its run, is above a heading such as `--- a ---`."""
+    above = place.above
+    if above is None or not above.starts_run or above.block.kind != "line":
+        return False
+    return above.line.rstrip().endswith(":") and SECTION.match(place.line) is not None
 
 
 def is_rule(block: Block, line: str) -> bool:

@@ -10,13 +10,12 @@ from itertools import pairwise
 from tersely.split.heads import Head
 from tersely.split.lines import FRAME
 from tersely.split.logs import find_text_indent
-from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, opens
+from tersely.split.places import BULLETS, CLAUSE, COMMENTS, CUE, FIELD_SIGNS, Place, opens
 from tersely.split.records import LABEL, OPTION, first_word, shape
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
 _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|-{3,}[^\W\d_].*[^-]$")
-_COMMENTS = ("#", "//", ";", "--", "%")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
@@ -258,7 +257,7 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
     for place in reversed(places):
         if place.below is None or place.below.block.first != place.block.last:
             target = None
-        if not (place.block.prefix.startswith(_COMMENTS) or _TAGS_ALONE.fullmatch(place.line)):
+        if not (place.block.prefix.startswith(COMMENTS) or _TAGS_ALONE.fullmatch(place.line)):
             target = place.units[0]
         elif target is not None:
             for unit in place.units:
