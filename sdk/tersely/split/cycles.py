@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 from tersely.split.heads import Head
 from tersely.split.places import BULLETS, FIELD_SIGNS, Place, opens
+from tersely.split.prefaces import find_keys, find_prefaces, is_comment
 from tersely.split.tables import are_names
-from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
+from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, read_levels, speaks
 
-_LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
 _NAME = re.compile(r"[\W\d]*(?:name|title)\b", re.IGNORECASE)
 """The start of a line that names its record, although it does not come first."""
 _IDENTITY = re.compile(r"[\W\d]*(?:\w*name|\w*id|title)\b", re.IGNORECASE)
 """The same in a record that holds others."""
 _OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
 """Kinds of blocks that are no part of cycles."""
-_LABEL = re.compile(r"\w[\w .-]*[:=]")
+_LABEL = re.compile(r"[^\W\d][\w .-]*[:=]")
 _FEWEST_LINES = 6
 _FEWEST_RECORDS = 3
 _DEEPEST = 4
@@ -85,6 +85,17 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
     names = _find_names(region, owners)
     columns = _find_columns(region, owners)
     below = region.index(columns) if columns else len(region)
+    starts = [at for at in names if owners[at] is None]
+    prefaces = find_prefaces(region, sorted(starts))
+    bodies: dict[int, list[int]] = {start: [] for start in starts}
+    for at, owner in enumerate(owners):
+        if owner in bodies:
+            bodies[owner].append(at)
+    for start, keys in find_keys(region, bodies).items():
+        names[start] += keys
+    for at, start in prefaces.items():
+        if not is_comment(region[at]):
+            names[start].insert(0, at)
     chains: dict[int | None, tuple[int, ...]] = {None: ()}
     last = max(at for at, owner in enumerate(owners) if owner is not None)
     for at, owner in enumerate(owners):
@@ -92,6 +103,11 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
             break  # it is below all cycles
         chain = chains[owner]
         chains[at] = (*chain, at)
+        if at in prefaces:
+            start = region[prefaces[at]]
+            heads = [] if is_comment(region[at]) else [Head((*start.units,), start.indent, start.run)]
+            found[region[at]] = Cycle(region[0], [], heads)
+            continue
         own = [region[name] for head in chain for name in names[head] if name != at]
         heads = [Head(tuple(name.units), name.indent, name.run) for name in own]
         if columns and at > below:
@@ -133,7 +149,7 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
 
     A line that is indented belongs to the one above it that is not. Cycles are found among the others.
     """
-    if levels := _read_levels(region):
+    if levels := read_levels(region):
         return levels
     if period := _find_period(region):
         return [at - at % period if at % period else None for at in range(len(region))]
@@ -183,22 +199,6 @@ def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
     starts = [at for at in {*owners} if at is not None and owners[at] is None]
     below = sum(at > 0 and region[at - 1].starts_run and not region[at].starts_run for at in starts)
     return below == len(starts) > 1
-
-
-def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
-    """Return the owners of lines that begin with their level: a number that rises by at most one."""
-    owners: list[int | None] = []
-    above: list[int] = []
-    """The last line of each level."""
-    for at, place in enumerate(region):
-        level = _LEVEL.match(place.line)
-        if level is None or int(level[1]) > len(above):
-            return None
-        del above[int(level[1]) :]
-        owners.append(above[-1] if above else None)
-        above.append(at)
-    tops = sum(owner is None for owner in owners)
-    return owners if tops > 1 and len(set(owners)) > 2 else None
 
 
 def _find_period(region: Sequence[Place]) -> int | None:

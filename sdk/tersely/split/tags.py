@@ -23,6 +23,8 @@ _VALUE = re.compile(r"\w\S*\d|\d")
 """The start of a word with a digit."""
 _LABEL = re.compile(r"\s*\w[\w .-]+[:=]\s")
 _END = re.compile(r"\W*(?:/|end(?![a-z]))", re.IGNORECASE)
+_LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
+"""A level at the start of a line."""
 _FEWEST_LETTER_LINES, _MOST_LETTERS = 12, 12
 """Fewest lines, and most different letters, of a format whose tags are single letters."""
 
@@ -158,3 +160,19 @@ def has_value(tag: Tag, place: Place) -> bool:
     found = _TAG.match(place.line)
     rest = place.line[found.end() :] if found else ""
     return any(map(str.isalnum, rest)) if tag.is_literal else not tag.is_plain
+
+
+def read_levels(region: Sequence[Place]) -> list[int | None] | None:
+    """Return the owners of lines that begin with their level: a number that rises by at most one."""
+    owners: list[int | None] = []
+    above: list[int] = []
+    """The last line of each level."""
+    for at, place in enumerate(region):
+        level = _LEVEL.match(place.line)
+        if level is None or int(level[1]) > len(above):
+            return None
+        del above[int(level[1]) :]
+        owners.append(above[-1] if above else None)
+        above.append(at)
+    tops = sum(owner is None for owner in owners)
+    return owners if tops > 1 and len(set(owners)) > 2 else None
