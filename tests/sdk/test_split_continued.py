@@ -81,3 +81,21 @@ def test_opened_code_keeps_continued_lines_whole() -> None:
     units = arrange(text, split_units(text), 0, lambda unit: unit.end - unit.start > 60, Sizes(60, 60))
     parts = [text[unit.start : unit.end].rstrip() for unit in units]
     assert not any(part.endswith("\\") for part in parts)
+
+
+RECORDS = "".join(
+    f"{'*' * 27} {n}. row {'*' * 27}\n      id: {1500 + n}\n    name: {name}\n   total: {n}.40\n   notes: none\n"
+    for n, name in enumerate(["ada", "ben", "cem", "dora"], 1)
+)
+GUTTER = (
+    "error: red\n  |\n1 | hook\n  | ^^^^\n  |\n  = help: old\n\nerror: old\n  |\n4 | rope\n  | ^^^^\n  |\n"
+)
+
+
+@pytest.mark.parametrize("text", [RECORDS, GUTTER, *(CASES[name].replace("|", "") for name in CASES)])
+def test_line_ends_of_windows_change_no_unit(text: str) -> None:
+    found: list[list[tuple[str, str, tuple[int, ...]]]] = []
+    for source in (text, text.replace("\n", "\r\n")):
+        units = arrange(source, split_units(source), 0, lambda unit: unit.kind == "row", Sizes(60, 60))
+        found.append([(source[u.start : u.end].replace("\r", ""), u.kind, u.needs) for u in units])
+    assert found[0] == found[1]

@@ -44,6 +44,29 @@ CASES = {
 8*      |/yard/src/gate8.js
 9  8    |   12:18  error    'rope' is not defined  no-undef
 """,
+    "records with text below titles of sections": """
+1*      |--------< crane:red >--------
+        |
+2* 1    |--- test @ red ---
+3  1 2  |Running hook
+4  1 2  |Runs: 2, Failures: 1
+5  1 2  |Size: 4
+        |
+6  1 2  |the hook is open, and the rope is not
+        |
+7*      |--------< crane:old >--------
+        |
+8* 7    |--- test @ old ---
+9  7 8  |Running rope
+10 7 8  |Runs: 5, Failures: 0
+11 7 8  |Size: 6
+        |
+12 7 8  |the rope is old, and the hook is not
+        |
+13 7 8  |Running gate
+14 7 8  |Runs: 7, Failures: 0
+15 7 8  |Size: 8
+""",
     "a summary above a table": """
 1       |MiB Mem :  15353.0 total,   169.9 free,   9120.1 used,   5000.2 cache
 2 1     |MiB Swap:   2048.0 total,   21.0 free,   20.0 used.   6012.3 avail Mem

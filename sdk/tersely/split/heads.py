@@ -126,6 +126,21 @@ class State:
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
             self.close_record(clauses.pop())
 
+    def close_headings(self, depth: int, indent: int) -> Head | None:
+        """Forget the headings that end at another one; return what announces the last one with this depth.
+
+        If they are a section and a section around it, also forget a sender in the inner one.
+        """
+        announcer: Head | None = None
+        around = 0
+        while self.headings and self.headings[-1].ends_at(depth, indent):
+            ended = self.headings.pop()
+            announcer = ended.announcer if ended.depth == depth else None
+            around += self.sender is not None and ended.begin < self.sender.begin
+        if around > 1:
+            self.sender = None
+        return announcer
+
     def end_headings(self, rule: str) -> None:
         """Forget headings such as `---< a >---`, and those below them, if `rule` ends one of them.
 

@@ -225,10 +225,8 @@ class _Reader:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
-        announcer = state.announcer if is_announced(place) else None
-        while headings and headings[-1].ends_at(depth, place.indent):
-            ended = headings.pop()
-            announcer = announcer or (ended.announcer if ended.depth == depth else None)
+        ended = state.close_headings(depth, place.indent)
+        announcer = state.announcer if is_announced(place) else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender, announcer])])
         self._frames.add(place.units[0])

@@ -132,7 +132,7 @@ def _speaks(line: str, in_dialogue: bool, in_cue: bool) -> bool:
 
 def _find_indent(lines: Lines, block: Block, has_signs: bool, in_gutter: bool) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
-    line = lines.texts[block.first]
+    line = lines.texts[block.first].rstrip()
     if block.kind in ("heading", "table"):
         return lines.indent(block.first)
     if branch := _BRANCH.match(line) or (in_gutter and _EDIT.match(line)):
