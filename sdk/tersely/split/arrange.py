@@ -34,6 +34,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "diff": open_diff,
     "html": open_html,
     "json": open_json,
+    "line": open_lines,
     "log": open_lines,
     "numbered": open_lines,
     "roff": open_roff,
@@ -67,6 +68,7 @@ def arrange(
         is_large: whether a unit of structure is too large to be kept whole.
         depth: how many texts this one is nested in; a file in a fence is nested in one.
     """
+    text = text.replace("\r\n", " \n")  # so that no format has to know two line ends; offsets stay the same
     arranged: list[Unit] = []
     places: list[Sequence[int]] = []
     """For each unit, the positions to which a need for it leads: its own, or that of its first part. For a

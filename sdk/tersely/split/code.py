@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tersely.split.continued import join_continued
 from tersely.split.indented import open_indented
 from tersely.split.json_values import find_json_end
 from tersely.split.lines import (
@@ -169,7 +170,7 @@ def open_code(text: str, start: int, end: int, sizes: Sizes) -> Node:
     start = line_start(text, start)
     if tree := open_python(text, start, end, sizes) or open_source(text, start, end, sizes):
         return tree
-    lines = list_whole_lines(text, start, end)
+    lines = list(join_continued(text, list_whole_lines(text, start, end), sizes.part))
     series = Series(_find_comment_sign(text[start:end], len(lines)))
     blocks = open_indented(text, lines, sizes, series.before)
     return blocks[0] if len(blocks) == 1 else Node(start, end, blocks, series)

@@ -15,20 +15,28 @@ from typing import NamedTuple
 
 from tersely.split.columns import are_names
 from tersely.split.heads import Head
-from tersely.split.places import BULLETS, FIELD_SIGNS, Place, opens
+from tersely.split.places import BULLETS, Place, is_comment, opens
+from tersely.split.prefaces import find_keys, find_prefaces
 from tersely.split.records import first_word
-from tersely.split.tags import READERS, Tag, Tags, has_value, is_regular, speaks
+from tersely.split.tags import (
+    READERS,
+    Tag,
+    Tags,
+    find_period,
+    has_value,
+    is_regular,
+    read_levels,
+    speaks,
+)
 
-_LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
 _NAME = re.compile(r"[\W\d]*(?:name|title)\b", re.IGNORECASE)
 """The start of a line that names its record, although it does not come first."""
 _IDENTITY = re.compile(r"[\W\d]*(?:\w*name|\w*id|title)\b", re.IGNORECASE)
 """The same in a record that holds others."""
 _OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
 """Kinds of blocks that are no part of cycles."""
-_LABEL = re.compile(r"\w[\w .-]*[:=]")
+_LABEL = re.compile(r"[^\W\d][\w .-]*[:=]")
 _FEWEST_LINES = 6
-_FEWEST_RECORDS = 3
 _DEEPEST = 4
 """Most steps of the search, each of which goes into the records found, or on to the lines outside of them."""
 _MOST_CANDIDATES = 12
@@ -85,6 +93,17 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
     names = _find_names(region, owners)
     columns = _find_columns(region, owners)
     below = region.index(columns) if columns else len(region)
+    starts = [at for at in names if owners[at] is None]
+    prefaces = find_prefaces(region, sorted(starts))
+    bodies: dict[int, list[int]] = {start: [] for start in starts}
+    for at, owner in enumerate(owners):
+        if owner in bodies:
+            bodies[owner].append(at)
+    for start, keys in find_keys(region, bodies).items():
+        names[start] += keys
+    for at, start in prefaces.items():
+        if not is_comment(region[at].block):
+            names[start].insert(0, at)
     chains: dict[int | None, tuple[int, ...]] = {None: ()}
     last = max(at for at, owner in enumerate(owners) if owner is not None)
     for at, owner in enumerate(owners):
@@ -92,6 +111,11 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
             break  # it is below all cycles
         chain = chains[owner]
         chains[at] = (*chain, at)
+        if at in prefaces:
+            start = region[prefaces[at]]
+            heads = [] if is_comment(region[at].block) else [Head((*start.units,), start.indent, start.run)]
+            found[region[at]] = Cycle(region[0], [], heads)
+            continue
         own = [region[name] for head in chain for name in names[head] if name != at]
         heads = [Head(tuple(name.units), name.indent, name.run) for name in own]
         if columns and at > below:
@@ -135,9 +159,9 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
 
     A line that is indented belongs to the one above it that is not. Cycles are found among the others.
     """
-    if levels := _read_levels(region):
+    if levels := read_levels(region):
         return levels
-    if period := _find_period(region):
+    if period := find_period(region):
         return [at - at % period if at % period else None for at in range(len(region))]
     outer = _list_outer(region)
     if (found := _find_outer_owners([region[at] for at in outer])) is None:
@@ -186,32 +210,6 @@ def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
     is_alike = len({*tops}) == 1 and len({region[at].run for at in starts}) == len(starts) <= len(tops) + 1
     are_below = is_alike or all(at and region[at - 1].starts_run for at in starts)
     return len(starts) > 1 and are_below and not any(region[at].starts_run for at in starts)
-
-
-def _read_levels(region: Sequence[Place]) -> list[int | None] | None:
-    """Return the owners of lines that begin with their level: a number that rises by at most one."""
-    owners: list[int | None] = []
-    above: list[int] = []
-    """The last line of each level."""
-    for at, place in enumerate(region):
-        level = _LEVEL.match(place.line)
-        if level is None or int(level[1]) > len(above):
-            return None
-        del above[int(level[1]) :]
-        owners.append(above[-1] if above else None)
-        above.append(at)
-    return owners if owners.count(None) > 1 and len(set(owners)) > 2 else None
-
-
-def _find_period(region: Sequence[Place]) -> int | None:
-    """Return the number of lines of each record, if all are equally long and begin with the same sign."""
-    sign = region[0].line[:1] if region else ""
-    if sign not in FIELD_SIGNS:
-        return None
-    period = next((at for at, place in enumerate(region) if at and place.line[:1] == sign), 1)
-    heads = region[::period]
-    is_periodic = period > 1 and len(heads) >= _FEWEST_RECORDS
-    return period if is_periodic and all(place.line[:1] == sign for place in heads) else None
 
 
 class _Reader:

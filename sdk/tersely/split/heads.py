@@ -51,7 +51,9 @@ class Head:
     is_option_or_record: bool = False
     """Whether it is the name of a command's option, or the first line of a record inside another one."""
     line: str = ""
-    """The first line of a heading, or of a block that announces others."""
+    """The first line of a heading, or of a block that announces others; the last line of a parent."""
+    announcer: Head | None = None
+    """The line right above a heading, or above an earlier one like it, that announces it."""
     begin: int = 0
     """The first unit of its whole statement: of an `else`, the `if`; of most other heads, the head itself."""
 
@@ -102,8 +104,15 @@ class State:
         self.quote = self.label = self.entry = self.separator = self.step = None
 
     def end_sections(self, place: Place) -> None:
-        """Forget headings and clauses that are indented more than a place, and titles of tables above it."""
+        """Forget headings and clauses that are indented more than a place, and titles of tables above it.
+
+        Also forget headings that a line announces, if the place is the same line again.
+        """
         is_table = place.block.kind == "table"
+        for number, head in enumerate(self.headings):
+            if head.announcer and head.announcer.line == place.line:
+                del self.headings[number:]
+                break
         for heads in (self.headings, self.clauses):
             while heads and (heads[-1].indent > place.indent or (heads[-1].line[:1] == "|" and not is_table)):
                 heads.pop()
@@ -116,6 +125,21 @@ class State:
         depth, clauses = clause["number"].count("."), self.clauses
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
             self.close_record(clauses.pop())
+
+    def close_headings(self, depth: int, indent: int) -> Head | None:
+        """Forget the headings that end at another one; return what announces the last one with this depth.
+
+        If they are a section and a section around it, also forget a sender in the inner one.
+        """
+        announcer: Head | None = None
+        around = 0
+        while self.headings and self.headings[-1].ends_at(depth, indent):
+            ended = self.headings.pop()
+            announcer = ended.announcer if ended.depth == depth else None
+            around += self.sender is not None and ended.begin < self.sender.begin
+        if around > 1:
+            self.sender = None
+        return announcer
 
     def end_headings(self, rule: str) -> None:
         """Forget headings such as `---< a >---`, and those below them, if `rule` ends one of them.

@@ -142,6 +142,19 @@ class Lines:
         once. In wikitext and AsciiDoc, whose headings have equals signs, they are lists."""
         return all(pattern.search(self.text) for pattern in _ORG) and not _SIGNED.search(self.text)
 
+    @cached_property
+    def enclosed(self) -> set[int]:
+        """The lines between `BEGIN:VCARD` and `END:VCARD`, or similar lines. Long lines are folded there."""
+        found: set[int] = set()
+        begins: list[int] = []
+        for index, line in enumerate(self.texts):
+            if line.startswith("BEGIN:"):
+                begins.append(index)
+            elif line.startswith("END:") and begins:
+                begin = begins.pop()
+                found.update(() if begins else range(begin + 1, index))
+        return found
+
     def is_blank(self, index: int) -> bool:
         """Return whether a line has nothing but white space."""
         return not self.texts[index].strip()

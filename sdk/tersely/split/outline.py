@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from tersely.split import surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
 from tersely.split.headlines import find_headers
@@ -19,9 +20,8 @@ from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_comment, is_rule
-from tersely.split.prose import QUOTE, SPEAKER, Block
+from tersely.split.prose import QUOTE, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
-from tersely.split.surroundings import Surroundings, announces, announces_entries, find_names, tie_comments
 from tersely.units import Link
 
 _FEW_WORDS = 3
@@ -36,10 +36,6 @@ _MOST_HEADS = 64
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
 """A line that says nothing, such as `}`, or `} -> null` of Terraform, or `\\hline` of LaTeX."""
-_BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
-"""The start of a line that continues the statement above it, such as `else` or `except`."""
-_MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}", re.VERBOSE)
-"""Matches the first line of a paragraph that may be a head of other units."""
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> dict[int, Link]:
@@ -51,9 +47,8 @@ def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) ->
         blocks: all blocks of a text, in order.
         spans: the indices of the units of each block.
     """
-    edges = [(lines.texts[b.first], lines.texts[b.last - 1]) for b in blocks if b.kind == "sentence"]
-    if len(edges) == len(blocks) and not any(_MAYBE_HEAD.match(a) or announces(b) for a, b in edges):
-        return {}  # only paragraphs
+    if surroundings.has_only_paragraphs(lines, blocks):
+        return {}
     return _Reader(find_places(lines, blocks, spans), lines).read()
 
 
@@ -72,7 +67,7 @@ class _Reader:
         self._records = Records(places)
         self._cycles = find_cycles(places)
         self._depths = Depths()
-        self._around = Surroundings(places)
+        self._around = surroundings.Surroundings(places)
         self._headers = {**find_headers(places, lines), **self._around.comments}
         self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
@@ -115,7 +110,7 @@ class _Reader:
             state.separator = None
         with_body = {need for needs in self._needs.values() for need in needs}
         self._tie_heads()
-        tie_comments(self._places, self._needs)
+        surroundings.tie_comments(self._places, self._needs)
         links: dict[int, Link] = {}
         frames = self._empty | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
@@ -168,10 +163,12 @@ class _Reader:
             state.parents.pop()
             if ended.indent != indent:
                 continue
-            if closes and ended.units[-1] in self._bodies:
+            if (closes or place.closes_bracket(ended.line)) and ended.units[-1] in self._bodies:
                 self._enclose(ended, place.units[0])
+                if closes:
+                    self._empty.add(place.units[0])
                 state.continued = ended
-            elif ended.run == run and _BRANCH.match(line):
+            elif ended.run == run and surroundings.BRANCH.match(line):
                 state.continued = ended
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
@@ -215,7 +212,6 @@ class _Reader:
 
     def _enclose(self, head: Head, closer: int) -> None:
         """Make each unit from `head.begin` to the closing line need that line, and the anchor of the head."""
-        self._empty.add(closer)
         for unit in range(head.begin, closer):
             self._needs[unit] = {*self._needs.get(unit, ()), closer, *head.anchor}
 
@@ -225,18 +221,19 @@ class _Reader:
         state.close_record(first_line)
         self._needs[last_unit] = set(first_line.units)
         self._enclose(first_line, last_unit)
+        self._empty.add(last_unit)
 
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
         headings = state.headings
-        while headings and headings[-1].ends_at(depth, place.indent):
-            headings.pop()
+        ended = state.close_headings(depth, place.indent)
+        announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
-        self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender])])
+        self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender, announcer])])
         self._frames.add(place.units[0])
         headings.append(self._head(place.units[0], place, depth))
-        headings[-1].line = place.line
+        headings[-1].line, headings[-1].announcer = place.line, announcer
         state.start_section()
         state.parents = parents
 
@@ -246,7 +243,7 @@ class _Reader:
         is_announced = state.announcer is not None
         if kind == "log":
             state.entry = self._head(first, place)
-            if announces_entries(place):
+            if surroundings.announces_entries(place):
                 self._announce(first, place, state).text_indent = find_text_indent(place.line)
         elif self._enclosures.begins(place):
             self._frames.add(first)
@@ -285,7 +282,7 @@ class _Reader:
             head.first_indent = place.indent
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
-        if announces(self._lines.texts[place.block.last - 1]):
+        if surroundings.announces(self._lines.texts[place.block.last - 1]):
             level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
                 self._frames.add(last)
@@ -341,10 +338,11 @@ class _Reader:
         is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
-        names = find_names(place) if is_near else []
+        names = surroundings.find_names(place) if is_near else []
         self._needs[unit] = {*self._needs[unit], *names}
         self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
+        parent.line = self._lines.texts[place.block.last - 1]
         if state.continued:
             parent.units, parent.begin = (*state.continued.units, unit), state.continued.begin
         parent.is_line |= is_near

@@ -10,10 +10,11 @@ from itertools import pairwise
 
 from tersely.split.lines import Lines
 from tersely.split.markdown import is_in_record
-from tersely.split.prose import PREFIX, SPEAKER, Block
+from tersely.split.prose import PREFIX, SECTION, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 BULLETS = "-*+•"
+"""Signs of comments, as `Block.prefix` has them."""
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
 CUE = re.compile(r"\s*[\d:.,]+ -->")
@@ -32,7 +33,7 @@ _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
 """A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""
 _FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
 """The sign of a line that is the current one, or was chosen. Other lines of the list have blanks instead."""
-_RIGHT = re.compile(r"[ ]*\d+(?=\s)")
+_RIGHT = re.compile(r"[ ]*\d+(?=[\s:])")
 _TIME = re.compile(r"\s*[\[(]?\d")
 _COMMENTS = ("#", "//", ";", "--", "%")
 
@@ -64,6 +65,19 @@ class Place:
     def has_body(self) -> bool:
         """Whether the line below is indented more."""
         return self.below is not None and self.below.indent > self.indent
+
+    @property
+    def is_announced(self) -> bool:
+        """Whether it is a heading such as `--- a ---` below a line with a colon that is alone in its run."""
+        above = self.above
+        if above is None or not above.starts_run or above.block.kind != "line":
+            return False
+        return above.line.rstrip().endswith(":") and SECTION.match(self.line) is not None
+
+    def closes_bracket(self, head: str) -> bool:
+        """Return whether it closes the bracket at the end of `head`, as `): int` does, and opens no other."""
+        sign = self.line.lstrip()[:1]
+        return bool(sign) and head.rstrip()[-1:] + sign in ("()", "[]", "{}") and not opens(self)
 
     @property
     def has_one_line(self) -> bool:
@@ -146,7 +160,7 @@ def _speaks(line: str, in_dialogue: bool, in_cue: bool) -> bool:
 
 def _find_indent(lines: Lines, block: Block, has_signs: bool, in_gutter: bool) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
-    line = lines.texts[block.first]
+    line = lines.texts[block.first].rstrip()
     if block.kind in ("heading", "table"):
         return lines.indent(block.first)
     if branch := _BRANCH.match(line) or (in_gutter and _EDIT.match(line)):

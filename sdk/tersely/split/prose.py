@@ -66,6 +66,11 @@ _SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.
 """A sign of code between blanks, an annotation with arguments, or dots that lead to a value."""
 _COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
 """A gap between columns; justified text has gaps of fewer spaces."""
+_GAP = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
+_FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
+"""A line with at least this many gaps, and one for so many words, has columns."""
+_LED = re.compile(r"(?:(?![.!?…:;]\s)[^\n])*?(?<!\.)\.{3}\s+(?:[^\s.!?…,]+|[A-Z][A-Z ]*)$")
+"""Dots at the end of a line that lead to a value, such as a status."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
 _FEWEST_LABELS = 3
 _DIGITS = re.compile(r"\d+")
@@ -162,7 +167,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
         elif (
             (line - start > 1 or _is_complete(texts, start))
             and is_prose(" ".join(texts[start:line]))
-            and (lines.has_gaps or not any(_COLUMNS.search(text.strip()) for text in texts[start:line]))
+            and (lines.has_gaps or not any(map(_has_columns, texts[start:line])))
             and not (is_record and _LABEL.match(texts[start]))
             and not (line - start == 1 and is_in_capitals(texts[start]))
             and not _is_status(lines, at)
@@ -171,6 +176,14 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
         else:
             yield from (_make_block(lines, n, n + 1, _find_line_kind(lines, n)) for n in range(at, stop))
         start = line
+
+
+def _has_columns(line: str) -> bool:
+    """Return whether gaps divide a line into columns."""
+    line = line.strip()[:_SAMPLE]
+    gaps = len(_GAP.findall(line))
+    is_dense = gaps >= _FEWEST_GAPS and gaps * _WORDS_FOR_GAP >= len(line.split())
+    return is_dense or _COLUMNS.search(line) is not None
 
 
 def _is_record(texts: Sequence[str]) -> bool:
@@ -218,6 +231,7 @@ def is_prose(text: str) -> bool:
         or _TICKED.match(sample)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
+        or _LED.match(sample)
         or _are_fields(words)
         or len(_ASSIGNMENT.findall(sample)) > 1
         or rate_line(sample) is Likeness.CODE
@@ -244,7 +258,12 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     if not _is_wordy(left):
         return False
     right = PREFIX.sub("", right.rstrip(), count=1)
-    if _are_alike(left, right) or (_NAMED_QUOTE.fullmatch(left) and _NAMED_QUOTE.fullmatch(right)):
+    if (
+        _are_alike(left, right)
+        or (_LED.match(left) and _LED.match(right))
+        or (_are_fields(left.split()) and not left.endswith(","))
+        or (_NAMED_QUOTE.fullmatch(left) and _NAMED_QUOTE.fullmatch(right))
+    ):
         return False
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
@@ -271,9 +290,15 @@ def _is_indented(left: str, right: str) -> bool:
 
 
 def _are_alike(left: str, right: str) -> bool:
-    """Return whether two lines have the same words, numbers apart, in most places: they are records."""
-    pairs = list(zip(_DIGITS.sub("0", left).split(), _DIGITS.sub("0", right).split(), strict=False))
-    return len(pairs) >= _FEWEST_PAIRS and sum(one == other for one, other in pairs) * 2 > len(pairs)
+    """Return whether two lines have the same words, numbers apart, in most places: they are records.
+
+    Half of the places are enough if the lines begin alike, and are equally long or share a sign such as `->`.
+    """
+    words = [_DIGITS.sub("0", line).split() for line in (left, right)]
+    same = [one for one, other in zip(*words, strict=False) if one == other]
+    is_form = words[0][:1] == same[:1] and (len({*map(len, words)}) == 1 or not all(map(_WORD.match, same)))
+    size = min(map(len, words))
+    return size >= _FEWEST_PAIRS and len(same) * 2 >= size + (not is_form)
 
 
 def _is_wordy(line: str) -> bool:

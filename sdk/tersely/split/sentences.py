@@ -22,6 +22,7 @@ from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.columns import ALIGNED, COLUMNS, RECORDS
 from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
+from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
@@ -72,6 +73,7 @@ def split_units(text: str) -> list[Unit]:
 
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
+    text = text.replace("\r\n", " \n")  # offsets stay the same
     body = strip(text, 0, len(text))
     plain = mask(text)
     conflicts = find_conflicts(plain)
@@ -169,7 +171,11 @@ def _find_structure(lines: Lines, index: int, starts_paragraph: bool) -> tuple[i
         return end, "list_item"
     may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
     if may_be_code and lines.likeness(index) > Likeness.PROSE and (end := find_code_end(lines, index)):
+        while end < len(lines) and is_continued(lines.texts[end - 1]) and not lines.is_blank(end):
+            end = find_code_end(lines, end) or end + 1
         return end, "code"
+    if end := find_continued_end(lines, index):
+        return end, "line"
     return _find_format((ALIGNED,), lines, index, starts_paragraph)
 
 

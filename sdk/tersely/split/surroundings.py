@@ -9,19 +9,24 @@ from collections.abc import Iterator, Sequence
 from tersely.split import headlines
 from tersely.split.heads import Head
 from tersely.split.leaders import find_alien, find_leaders, find_stamps
-from tersely.split.lines import FRAME
+from tersely.split.lines import FRAME, Lines
 from tersely.split.logs import find_text_indent
 from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, is_comment
-from tersely.split.records import LABEL, OPTION, first_word
+from tersely.split.prose import SPEAKER, Block
+from tersely.split.records import LABEL, OPTION, QUESTION, first_word
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
+BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
+"""The start of a line that continues the statement above it, such as `else` or `except`."""
 _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|-{3,}[^\W\d_].*[^-]$")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
 _MOST_NAMES = 16
 """Largest number of lines that share a body."""
+_MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}", re.VERBOSE)
+"""Matches the first line of a paragraph that may be a head of other units."""
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
@@ -202,6 +207,12 @@ class Surroundings:
 def announces(line: str) -> bool:
     """Return whether a line ends with a colon. Emphasis may enclose it."""
     return line.rstrip().rstrip("*_`").endswith((":", "："))
+
+
+def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
+    """Return whether all blocks are paragraphs, and none may be a head of others."""
+    edges = [(lines.texts[b.first], lines.texts[b.last - 1]) for b in blocks if b.kind == "sentence"]
+    return len(edges) == len(blocks) and not any(_MAYBE_HEAD.match(a) or announces(b) for a, b in edges)
 
 
 def announces_entries(place: Place) -> bool:

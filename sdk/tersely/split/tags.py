@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tersely.split.places import Place
+from tersely.split.places import FIELD_SIGNS, Place
 from tersely.split.prose import is_prose
 
 _TAG = re.compile(r"\s*(?P<sign>(?:[^\w\s]+\s*){0,3})(?P<word>\w+(?:[.-]\w+)*)?")
@@ -23,6 +23,9 @@ _VALUE = re.compile(r"\w\S*\d|\d")
 """The start of a word with a digit."""
 _LABEL = re.compile(r"\s*\w[\w .-]+[:=]\s")
 _END = re.compile(r"\W*(?:/|end(?![a-z]))", re.IGNORECASE)
+_LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
+"""A level at the start of a line."""
+FEWEST_RECORDS = 3
 _FEWEST_LETTER_LINES, _MOST_LETTERS = 12, 12
 """Fewest lines, and most different letters, of a format whose tags are single letters."""
 
@@ -158,3 +161,30 @@ def has_value(tag: Tag, place: Place) -> bool:
     found = _TAG.match(place.line)
     rest = place.line[found.end() :] if found else ""
     return any(map(str.isalnum, rest)) if tag.is_literal else not tag.is_plain
+
+
+def read_levels(region: Sequence[Place]) -> list[int | None] | None:
+    """Return the owners of lines that begin with their level: a number that rises by at most one."""
+    owners: list[int | None] = []
+    above: list[int] = []
+    """The last line of each level."""
+    for at, place in enumerate(region):
+        level = _LEVEL.match(place.line)
+        if level is None or int(level[1]) > len(above):
+            return None
+        del above[int(level[1]) :]
+        owners.append(above[-1] if above else None)
+        above.append(at)
+    tops = sum(owner is None for owner in owners)
+    return owners if tops > 1 and len(set(owners)) > 2 else None
+
+
+def find_period(region: Sequence[Place]) -> int | None:
+    """Return the number of lines of each record, if all are equally long and begin with the same sign."""
+    sign = region[0].line[:1] if region else ""
+    if sign not in FIELD_SIGNS:
+        return None
+    period = next((at for at, place in enumerate(region) if at and place.line[:1] == sign), 1)
+    heads = region[::period]
+    is_periodic = period > 1 and len(heads) >= FEWEST_RECORDS
+    return period if is_periodic and all(place.line[:1] == sign for place in heads) else None

@@ -1,0 +1,64 @@
+"""Lines that go on in the lines below them.
+
+That is a line that ends in a backslash, a field of a vCard or a calendar that is folded, or a name with a
+string that is written in several lines, as in catalogues of translations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tersely.split.lines import Lines, Range
+from tersely.split.prose import is_prose
+
+_BACKSLASH = re.compile(r"[^\w\\]\\[ \r]?\Z")
+"""The end of a line in a single backslash, but not in a folder of Windows or in a word before a hard break of
+Markdown."""
+_WORD = re.compile(r"\w")
+_STRING = r'"(?:[^"\\\n]|\\.)*"[ \t\r]*$'
+_NAMED = re.compile(rf"[ \t]*[^\W\d_][\w.\[\]-]*[ \t]+{_STRING}", re.MULTILINE)
+_QUOTED = re.compile(rf"[ \t]*{_STRING}", re.MULTILINE)
+_FIELD = re.compile(r"[A-Za-z][\w.-]*(?:;[^:\n]*)?:")
+_FOLDED = re.compile(r"[ \t]\s*\S")
+
+
+def find_continued_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the lines in which a line goes on; None if it does not."""
+    if is_continued(lines.texts[index]):
+        end = index + 1
+        while end < len(lines) and not lines.is_blank(end) and is_continued(lines.texts[end - 1]):
+            end += 1
+    else:
+        end = index + 1
+        below = _find_below(lines, index)
+        while below and end < len(lines) and below.match(lines.texts[end]):
+            end += 1
+    return end if end > index + 1 else None
+
+
+def is_continued(line: str) -> bool:
+    """Return whether a line ends in a backslash because it goes on in the line below."""
+    if not (_BACKSLASH.search(line, max(0, len(line) - 3)) and _WORD.search(line)):
+        return False
+    return line.rstrip()[-2:-1].isspace() or not is_prose(line.rstrip()[:-1])
+
+
+def _find_below(lines: Lines, index: int) -> re.Pattern[str] | None:
+    """Return the pattern of the lines that continue a field or a string; None if the line is neither."""
+    line = lines.texts[index]
+    if _NAMED.fullmatch(line):
+        return _QUOTED
+    return _FOLDED if _FIELD.match(line) and index in lines.enclosed else None
+
+
+def join_continued(text: str, lines: Sequence[Range], longest: int) -> Iterator[Range]:
+    """Yield the ranges of lines, joined with those in which they go on, up to `longest` code points."""
+    start: int | None = None
+    for number, (left, right) in enumerate(lines):
+        first = left if start is None else start
+        below = lines[number + 1 : number + 2]
+        goes_on = below and below[0][1] - first <= longest and is_continued(text[left:right].rstrip("\r\n"))
+        start = first if goes_on else None
+        if not goes_on:
+            yield first, right
