@@ -197,7 +197,7 @@ def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
     for read in READERS:
         tags = read(region)
         if tags and is_regular(tags):
-            owners = _Reader(tags, region).owners
+            owners = _RecordFinder(tags, region).owners
             if any(owner is not None for owner in owners):
                 return None if _are_runs(region, owners) else owners
     return None
@@ -212,7 +212,7 @@ def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
     return len(starts) > 1 and are_below and not any(region[at].starts_run for at in starts)
 
 
-class _Reader:
+class _RecordFinder:
     """Finds the records among lines with tags."""
 
     def __init__(self, tags: Tags, region: Sequence[Place]) -> None:

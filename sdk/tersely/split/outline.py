@@ -49,15 +49,15 @@ def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) ->
     """
     if surroundings.has_only_paragraphs(lines, blocks):
         return {}
-    return _Reader(find_places(lines, blocks, spans), lines).read()
+    return _LinkFinder(find_places(lines, blocks, spans), lines).read()
 
 
-class _Reader:
+class _LinkFinder:
     def __init__(self, places: Sequence[Place], lines: Lines) -> None:
         self._places, self._lines = places, lines
         self._needs: dict[int, set[int]] = {}
         self._frames: set[int] = set()
-        self._empty: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
+        self._dividers: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
         self._comments = {-1, *(place.units[0] for place in places if is_comment(place.block))}
@@ -71,7 +71,7 @@ class _Reader:
         self._headers = {**find_headers(places, lines), **self._around.comments}
         self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
-        self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
+        self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
         """Return the links; see `find_links`."""
@@ -102,7 +102,7 @@ class _Reader:
             if is_step:
                 state.step = self._head(place.units[0], place)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
-                self._empty.add(place.units[0])
+                self._dividers.add(place.units[0])
             if divides:
                 state.separator = self._head(place.units[0], place)
                 continue
@@ -112,7 +112,7 @@ class _Reader:
         self._tie_heads()
         surroundings.tie_comments(self._places, self._needs)
         links: dict[int, Link] = {}
-        frames = self._empty | (self._frames & with_body)
+        frames = self._dividers | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
             needs = tuple(sorted(self._needs.get(unit, set[int]()) - {unit}))
             if needs or unit in frames:
@@ -166,7 +166,7 @@ class _Reader:
             if (closes or place.closes_bracket(ended.line)) and ended.units[-1] in self._bodies:
                 self._enclose(ended, place.units[0])
                 if closes:
-                    self._empty.add(place.units[0])
+                    self._dividers.add(place.units[0])
                 state.continued = ended
             elif ended.run == run and surroundings.BRANCH.match(line):
                 state.continued = ended
@@ -183,7 +183,7 @@ class _Reader:
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
-        if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._empty:
+        if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
             state.continued = self._head(subject.units[-1], subject)
             state.continued.is_line = False  # it makes sense without the lines that continue it
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
@@ -221,7 +221,7 @@ class _Reader:
         state.close_record(first_line)
         self._needs[last_unit] = set(first_line.units)
         self._enclose(first_line, last_unit)
-        self._empty.add(last_unit)
+        self._dividers.add(last_unit)
 
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
@@ -253,7 +253,7 @@ class _Reader:
             self._add_text(place, state)
         if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
             self._add_parent(place, state)
-        is_quote = self._has_quotes and _QUOTED.match(self._lines.texts[place.block.first])
+        is_quote = self._quotes_often and _QUOTED.match(self._lines.texts[place.block.first])
         if is_quote and not (is_announced and self._around.is_marked(place)):
             state.quote = self._head(last, place)
 

@@ -16,10 +16,10 @@ from tersely.units import Series
 
 _NAMED = r"[^\W\d_](?:[\w.()/-]| (?! )){0,39}?"
 """The name of a field. A gap of two blanks ends it."""
-_SIGN = r"[ \t]*(?::(?=\s|$)|=)"
-_START = re.compile(rf"[ \t]*{_NAMED}{_SIGN}[^\n]*\n(?:{_NAMED}{_SIGN}|[ \t]+\S)")
-_FIELD = re.compile(rf"(?P<indent>[ \t]*)(?P<name>{_NAMED}){_SIGN}(?P<value>[^\n]*)")
-_SIGNS = re.compile(r"[^\w\s]+\s*")
+_SEPARATOR = r"[ \t]*(?::(?=\s|$)|=)"
+_START = re.compile(rf"[ \t]*{_NAMED}{_SEPARATOR}[^\n]*\n(?:{_NAMED}{_SEPARATOR}|[ \t]+\S)")
+_FIELD = re.compile(rf"(?P<indent>[ \t]*)(?P<name>{_NAMED}){_SEPARATOR}(?P<value>[^\n]*)")
+_SIGNS_ALONE = re.compile(r"[^\w\s]+\s*")
 """A line such as `-`. The fields above it, down from the last such line, are one part of the stanza."""
 _NAME = re.compile(r"(?:name|id|title|package|path|unit)\b", re.IGNORECASE)
 """The start of the label of a field that identifies its stanza, even if it does not come first."""
@@ -90,7 +90,7 @@ def _read_stanza(lines: Lines, index: int, known: set[str | None]) -> _Stanza | 
             fields += 1
             names.add(field["name"])
             spoken += is_prose(field["value"])
-        elif not (end > index and (line[:1].isspace() or _SIGNS.fullmatch(line))) or _opens(lines, end):
+        elif not (end > index and (line[:1].isspace() or _SIGNS_ALONE.fullmatch(line))) or _opens(lines, end):
             return None
         end += 1
     # A dialogue looks similar, but it has few names.
@@ -135,7 +135,7 @@ def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
         elif stanzas[-1].children:
             fields = stanzas[-1].children
             fields[-1].end = right
-            if _SIGNS.fullmatch(line) and part < len(fields):
+            if _SIGNS_ALONE.fullmatch(line) and part < len(fields):
                 fields[part:] = [Node(fields[part].start, right)]
                 part = len(fields)
         stanzas[-1].end = above = right
