@@ -171,12 +171,6 @@ class Lines:
             index += 1
         return index
 
-    def skip_comments(self, index: int, signs: str) -> int:
-        """Return the index of the first line from `index` on that does not begin with one of some signs."""
-        while index < len(self.texts) and self.texts[index].lstrip().startswith(tuple(signs)):
-            index += 1
-        return index
-
     def indent(self, index: int) -> int:
         """Return the columns of white space before a line; a tab reaches the next multiple of 4."""
         if index not in self._indents:
@@ -189,6 +183,11 @@ class Lines:
         if index not in self._likenesses:
             self._likenesses[index] = rate_line(self.texts[index])
         return self._likenesses[index]
+
+
+def skip_comments(lines: Lines, index: int, signs: str) -> int:
+    """Return the index of the first line from `index` on that does not begin with one of some signs."""
+    return skip_while(lines, index, lambda line: line.lstrip().startswith(tuple(signs)))
 
 
 def skip_while(lines: Lines, index: int, holds: Callable[[str], object]) -> int:

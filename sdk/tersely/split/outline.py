@@ -273,7 +273,7 @@ class _LinkFinder:
         elif place.speaks and not ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_long = place.block.end - place.block.start > _LONG_CLAUSE
-        is_title = clause is not None and self._around.is_title(place)
+        is_title = clause is not None and surroundings.is_title(place)
         if is_title:
             self._frames.update(place.units)
         if clause and ("." in clause["number"] or is_long or is_title):

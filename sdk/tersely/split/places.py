@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tersely.split.lines import Lines
+from tersely.split.lines import Lines, skip_comments
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import PREFIX, SECTION, SPEAKER, Block
 
@@ -133,7 +133,7 @@ def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -
     for (above, line_above), (block, line) in pairwise(zip(blocks, firsts, strict=True)):
         is_near = above.last >= block.first
         if not (is_near and is_comment(above)):
-            below = lines.skip_comments(block.last, block.prefix) if is_comment(block) else block.last
+            below = skip_comments(lines, block.last, block.prefix) if is_comment(block) else block.last
             is_inside = not prefix and is_in_record(lines, block.first, below)
         is_near &= block.prefix == prefix or (is_inside and is_comment(block))
         goes_on = is_near and not is_rule(above, line_above) and not is_rule(block, line)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask
+from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
 from tersely.split.nodes import Node, Sizes, split_comments
 from tersely.split.prose import is_prose
 from tersely.units import Series
@@ -203,7 +203,7 @@ def _find_settings_end(lines: Lines, index: int) -> int | None:
     """Return the index after the sections that start at a line; None if no section starts there."""
     if index < lines.none_before["settings"] or lines.json_budget <= 0:
         return None
-    first = reached = lines.skip_comments(index, "#;")
+    first = reached = skip_comments(lines, index, "#;")
     below = lines.skip_blank(first)
     if first < below < len(lines) and lines.texts[below].startswith("["):  # comments about the whole text
         first = below
@@ -211,7 +211,7 @@ def _find_settings_end(lines: Lines, index: int) -> int | None:
         statements, end, reached, is_toml = _read_settings(lines, first)
         is_known = bool(statements) and (statements[0].is_header or (is_toml and len(statements) >= _FEWEST))
         if is_known and len(statements) >= 2:
-            return lines.skip_comments(end, "#" if is_toml else "#;")
+            return skip_comments(lines, end, "#" if is_toml else "#;")
     lines.none_before["settings"] = max(reached, index + 1)
     return None
 

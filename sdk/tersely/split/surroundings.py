@@ -194,14 +194,15 @@ class Surroundings:
         is_near = above.block.last == place.block.first and not above.block.prefix
         return is_near and place.block.prefix == ">"
 
-    def is_title(self, place: Place) -> bool:
-        """Return whether a numbered line is alone above a paragraph, as the title of a clause is."""
-        below = place.below
-        clause = CLAUSE.match(place.line)
-        if clause and place.line[clause.end("number")] not in ".)" and place.line[clause.end() - 1].islower():
-            return False  # it counts something
-        is_alone = place.starts_run and place.block.last - place.block.first == 1
-        return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
+
+def is_title(place: Place) -> bool:
+    """Return whether a numbered line is alone above a paragraph, as the title of a clause is."""
+    below = place.below
+    clause = CLAUSE.match(place.line)
+    if clause and place.line[clause.end("number")] not in ".)" and place.line[clause.end() - 1].islower():
+        return False  # it counts something
+    is_alone = place.starts_run and place.block.last - place.block.first == 1
+    return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
 
 
 def announces(line: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask
+from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
 from tersely.split.nodes import DEEPEST, Node, Sizes, split_comments
 from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
@@ -310,7 +310,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines that are YAML with something nested, or with the keys of settings."""
     if index < lines.none_before["yaml"] or lines.json_budget <= 0 or _is_within(lines, index):
         return None
-    first = end = lines.skip_comments(index, "#")
+    first = end = skip_comments(lines, index, "#")
     if first < len(lines) and not lines.is_blank(first):
         reader = _Reader(lines, strict=True)
         reader.read(first)
@@ -323,7 +323,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         if not (is_cut or _begins_record(reader, first)) and (
             is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS)
         ):
-            return lines.skip_comments(end, "#")
+            return skip_comments(lines, end, "#")
     lines.none_before["yaml"] = max(index + 1, end)
     return None
 
