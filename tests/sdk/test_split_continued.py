@@ -99,3 +99,15 @@ def test_line_ends_of_windows_change_no_unit(text: str) -> None:
         units = arrange(source, split_units(source), 0, lambda unit: unit.kind == "row", Sizes(60, 60))
         found.append([(source[u.start : u.end].replace("\r", ""), u.kind, u.needs) for u in units])
     assert found[0] == found[1]
+
+
+def test_mail_with_three_levels_of_quotations_is_read() -> None:
+    mail = (
+        "On 2021-02-20 at 12:15:22, Ada wrote:\n"
+        "> The old parcel of Ben opens the invoice for Dora. The second\n> the engine for Ben.\n>\n"
+        "> On 2025-09-19 at 17:14:44, Cid wrote:\n>>\n"
+        ">> The empty garden of Emil counts the cache. The old invoice of\n>> closes the harbour.\n>>\n"
+        ">> On 2020-07-13 at 14:42:17, Fay wrote:\n"
+        ">>> The empty parcel of Gus counts the garden for Hal. The"
+    )
+    assert "".join(mail[u.start : u.end] for u in split_units(mail))

@@ -43,7 +43,7 @@ def find_keys(region: Sequence[Place], bodies: dict[int, list[int]]) -> dict[int
         shared = (
             n
             for n, word in enumerate(words[start])
-            if word[0].isalnum() and counts[word] * 10 >= len(bodies) * 9
+            if word[:1].isalnum() and counts[word] * 10 >= len(bodies) * 9
         )
         own = [at for at in body[: next(shared, -1) + 1] if not is_comment(region[at].block)]
         keys[start] = own if is_comment(region[start].block) else []
