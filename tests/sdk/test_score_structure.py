@@ -15,10 +15,19 @@ from tersely.options import make_options
 from tersely.score import DocumentScores, ScoredInput
 from tersely.score.dates import take_dates
 from tersely.score.protocol import Scores
-from tersely.score.structure import READ, READ_BESIDE, Floats, Structure
+from tersely.score.structure import (
+    READ,
+    READ_BESIDE,
+    Floats,
+    Structure,
+    choose_to_read,
+    contains_term,
+    find_terms,
+)
 from tersely.split.documents import split
 from tersely.tokens import count_tokens, resolve_counter
 from tersely.types import Document
+from tersely.units import Link, Series, Unit
 from tests.sdk.fakes import FakeScorer
 
 ROWS = [
@@ -150,3 +159,14 @@ def test_a_record_of_the_date_is_kept() -> None:
     assert prices[7 * 12 + 4] in json.loads(text)
     lines = [f"{day} Mar 2026 08:00 INFO backup of disk {day * 7 % 31} done" for day in range(1, 31)]
     assert lines[10] in Compressor().compress("Which disk, 2026-03-11?", ["\n".join(lines)], budget=40).text
+
+
+def test_a_number_with_a_letter_counts_with_the_word_in_front_of_it() -> None:
+    (pair,) = (term for term in find_terms("What is in room 3B?") if " " in term)
+    assert contains_term(pair, "room: 3b")
+
+
+def test_a_part_longer_than_the_limit_does_not_keep_the_others_unread() -> None:
+    link = Link(Series(), 1, (), is_frame=False)
+    parts = [Unit(0, READ + 1, "json", True, link=link), Unit(READ + 1, READ + 9, "json", True, link=link)]
+    assert choose_to_read(parts, np.array([0.5, 0.1])).tolist() == [False, True]

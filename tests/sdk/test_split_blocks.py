@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
+from tersely.split.arrange import arrange
+from tersely.split.columns import are_names
+from tersely.split.conflicts import find_conflicts
+from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tests.sdk.test_split_outline import check_notation
 from tests.sdk.units import find_needs, grows_linearly
@@ -219,3 +225,23 @@ def test_signs_without_a_conflict_are_no_markers() -> None:
 )
 def test_such_lines_take_linear_time(line: str) -> None:
     assert grows_linearly(lambda size: split_units(line * (size // len(line) * 4)))
+
+
+@pytest.mark.parametrize(
+    "below",
+    [" " * 2_000 + "| x\n", "".join(" " * depth + "└ x\n" for depth in range(45))],
+    ids=["a gutter far to the right", "a deep tree"],
+)
+def test_odd_rows_below_names_of_columns_stay_inside_their_table(below: str) -> None:
+    text = "NAME  SIZE\na     1\nb     2\n" + below
+    units = arrange(text, split_units(text), 0, lambda unit: True, Sizes(60, 60))
+    assert all(0 <= unit.start < unit.end <= len(text) for unit in units)
+    assert all(left.end <= right.start for left, right in pairwise(units))
+
+
+def test_capitals_with_accents_are_names_of_columns() -> None:
+    assert are_names("GRÖSSE  NAME", ["a  b"])
+
+
+def test_mixed_signs_are_no_marker_of_a_conflict() -> None:
+    assert find_conflicts("<<<<>>> a\nx\n=======\ny\n>>>>>>> b\n") == []

@@ -1,8 +1,9 @@
 """Score the parts of structure by the words of the question, and choose those that the model should read.
 
-The more of the question's words a part contains, the higher it scores. Rare words count most. A word in a
-part's heads, not in the part itself, counts half. Rare errors score higher, and so do the events next to
-them. These matches raise the model's score. The model reads only the best parts.
+A part is a unit of structure, such as a row or a log entry, or its head. It scores higher the more words of
+the question it contains. Rare words count most. A word that is only in a part's heads counts half. Rare
+errors score higher, and so do the events next to them. This score is the part's match: it raises the score
+that the model gives. The model reads only the parts with the best matches.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ READ = 40_000
 """Largest number of code points of structure that the model reads in all documents together: about 10,000
 tokens."""
 READ_BESIDE = 1_000
-"""A smaller limit, for questions whose answer exact matches have probably found. That is so if some parts
-score _CERTAIN or more without the model, and these parts together have at most this many code points."""
+"""A smaller limit, for questions that exact matches probably answer: parts with a match of at least _CERTAIN
+exist, and have at most this many code points together."""
 _CERTAIN = 0.9
-"""Lowest score of a part that, together with its heads, contains all words of the question."""
+"""Lowest match of a part that, together with its heads, contains all words of the question."""
 
 _MATCH_LOGIT = 2.2
 """How much a match of 1 raises the logit of the model's score. Fitted to the questions of
@@ -42,7 +43,7 @@ _MOST_TERMS = 48
 _CONTEXT = 0.5
 """Weight of a word that is in a part's heads, but not in the part itself."""
 _MATCH = 0.95
-"""Score of a part that contains all words of the question."""
+"""Match of a part that contains all words of the question by itself."""
 
 _WORD = re.compile(r"\d[\d.,:/-]*\d|\w+(?:[._/-]\w+)*")
 _INNER = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
@@ -66,14 +67,14 @@ _ASKS_FOR_FAILURES = re.compile(
     re.IGNORECASE,
 )
 _FAILURE, _UNASKED_FAILURE = 0.85, 0.3
-"""Scores of a rare error: the first if the question asks about failures, else the second."""
+"""Matches of a rare error: the first if the question asks about failures, else the second."""
 _NEAR = (0.5, 0.25)
-"""Shares of its score that an event gives to the events one and two places away."""
+"""Shares of an event's match that the events next to it, and those after these, get."""
 
 
 Parts = Mapping[int, Unit]
-"""Members of structure and their heads by their position among all units of the request, ascending. A head
-that is not a member itself is scored as prose."""
+"""Units that are members of structure, and the heads that these need, by their position among all units of
+the request, ascending. A head that is not a member itself is scored as prose."""
 
 
 def find_parts(split: Split) -> Parts:
@@ -84,11 +85,11 @@ def find_parts(split: Split) -> Parts:
 
 
 class Structure:
-    """The parts of structure of a request, and how well they match the question.
+    """The members of structure of a request, and how well they match the question.
 
     Attributes:
-        positions: (parts,) position among all units of each part that is a member.
-        matches: (parts,) how well each part matches, in [0, 1].
+        positions: (members,) position of each member among all units.
+        matches: (members,) how well each member matches, in [0, 1].
         is_read: (units,) true for each unit that the model should read.
     """
 
@@ -106,9 +107,9 @@ class Structure:
     def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
         """Raise the model's scores of the parts: sigmoid(logit(score) + _MATCH_LOGIT * match).
 
-        A part that contains all words of the question scores at least its match. A part that the model has
-        not read scores its match. `documents` are those that the model was given. Parts of other documents
-        keep a score of 0.
+        A part scores at least its match if the match is _CERTAIN or more, or if the model has not read the
+        part. `documents` are those that the model was given. The scores of parts of other documents do not
+        change.
         """
         own = np.isin(self._documents, documents)
         positions, matches = self.positions[own], self.matches[own]
@@ -139,10 +140,10 @@ def rate_errors(split: Split) -> Floats:
 
 
 def find_terms(query: str) -> list[str]:
-    """Return the words of a question in lower case, without common words and without endings, each once.
+    """Return the terms of a question: its words without endings, in lower case, each once.
 
-    A word and the number after it also form one term, such as "room 12", because another record may contain
-    the two apart.
+    Common words are left out. A compound such as "userName" also gives its inner words. A word and the number
+    after it are also one term, such as "room 12", because another record may contain the two apart.
     """
     words: list[str] = []
     for word in _WORD.findall(query):
@@ -152,7 +153,7 @@ def find_terms(query: str) -> list[str]:
             words += inner
     terms = [_stem(word) for word in words if not QUESTION_WORDS.fullmatch(word)]
     terms += [
-        f"{_stem(word)} {number}"
+        f"{_stem(word)} {number.lower()}"
         for word, number in pairwise(_WORD.findall(query))
         if number[0].isdigit() and word[0].isalpha() and not QUESTION_WORDS.fullmatch(word)
     ]
@@ -160,15 +161,14 @@ def find_terms(query: str) -> list[str]:
 
 
 def contains_term(term: str, text: str) -> bool:
-    """Return whether a text in lower case contains a term, as a whole number or as the beginning of a
-    word."""
+    """Return whether a text in lower case contains a term: a number as a whole, a word by its beginning."""
     return _compile(term).search(text) is not None
 
 
 def match(query: str, texts: Sequence[str], parts: Parts) -> Floats:
     """Return how well each part matches the question, in [0, 1], shape (parts,).
 
-    `texts` are those of the documents.
+    `texts` are the texts of all documents.
     """
     if not parts:
         return np.zeros(0)
@@ -182,7 +182,7 @@ def match(query: str, texts: Sequence[str], parts: Parts) -> Floats:
 
 
 def _match_words(query: str, texts: Sequence[str], parts: Parts) -> Floats:
-    """Return the share of the question's words that each part contains, as a score."""
+    """Return a match for each part by the share of the question's words that it contains."""
     rest, dates = take_dates(query)
     patterns = [*map(_compile, find_terms(rest)), *dates]
     if not patterns:
@@ -197,7 +197,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Parts) -> Floats:
     if not weights.any():
         return np.zeros(len(parts))
     reached = np.maximum(held, _CONTEXT * above) @ weights
-    # If most words of a question occur nowhere, the few that do count less.
+    # If most words of a question occur in no part, the other words count less.
     known = np.count_nonzero(weights) / len(patterns)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
     scores = np.where(inside, _MATCH * share**2, 0.0)
@@ -208,7 +208,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Parts) -> Floats:
 
 
 def _is_content(parts: Sequence[Unit]) -> NDArray[np.bool_]:
-    """Return which parts are members that say something by themselves, shape (parts,)."""
+    """Return which parts are members with content, not frames or markup, shape (parts,)."""
     return np.array([part.is_member and part.is_content for part in parts], dtype=np.bool_)
 
 
@@ -237,7 +237,7 @@ def rate_severity(texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
 
 
 def _follow_time(scores: Floats, parts: Sequence[Unit]) -> Floats:
-    """Lower the scores of events that repeat others, and raise those next to an event with a high score."""
+    """Lower the scores of events that repeat others, and raise those near an event with a high score."""
     flows = [part.series is not None and part.series.flows for part in parts]
     if not any(flows):
         return scores
@@ -260,7 +260,7 @@ def _follow_time(scores: Floats, parts: Sequence[Unit]) -> Floats:
 
 
 def _by_document(texts: Sequence[str], parts: Sequence[Unit]) -> Iterator[tuple[slice, str]]:
-    """Yield the rows of the parts of each document, and its text."""
+    """Yield a slice of the parts for each document that has any, and the text of the document."""
     start = 0
     for stop in range(1, len(parts) + 1):
         if stop == len(parts) or parts[stop].doc != parts[start].doc:
@@ -269,7 +269,7 @@ def _by_document(texts: Sequence[str], parts: Sequence[Unit]) -> Iterator[tuple[
 
 
 def choose_to_read(parts: Sequence[Unit], scores: Floats) -> NDArray[np.bool_]:
-    """Return which parts the model should read: the best. Among equals, take parts that are spread evenly."""
+    """Return which parts the model should read: the best within the limit, spread evenly among equals."""
     lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
     inside = _is_content(parts)
     certain = int(lengths[scores >= _CERTAIN].sum())
@@ -277,7 +277,7 @@ def choose_to_read(parts: Sequence[Unit], scores: Floats) -> NDArray[np.bool_]:
     if lengths[inside].sum() <= most:
         return inside
     order = np.lexsort((_spread(len(parts)), -scores))
-    order = order[inside[order]]
+    order = order[inside[order] & (lengths[order] <= most)]
     chosen = np.zeros(len(parts), dtype=np.bool_)
     chosen[order[np.cumsum(lengths[order]) <= most]] = True
     return chosen
@@ -290,7 +290,7 @@ def _spread(count: int) -> Floats:
 
 
 def _find(patterns: Sequence[re.Pattern[str]], texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
-    """Return 1.0 for each part in which a pattern begins, shape (parts, patterns)."""
+    """Return 1.0 if a match of a pattern begins in a part, else 0.0, shape (parts, patterns)."""
     held = np.zeros((len(parts), len(patterns)))
     starts = np.array([part.start for part in parts])
     ends = np.array([part.end for part in parts])
@@ -309,7 +309,7 @@ def _stem(word: str) -> str:
 
 
 def _compile(term: str) -> re.Pattern[str]:
-    """Return a pattern of the words that begin with a term; a number counts only as a whole."""
+    """Return a pattern that matches words that begin with a term, and numbers that equal it."""
     word, _, number = term.partition(" ")
     if number:
         return re.compile(
@@ -321,7 +321,7 @@ def _compile(term: str) -> re.Pattern[str]:
 
 
 def _find_above(held: Floats, parts: Parts) -> Floats:
-    """Return the terms in the parts that each part needs, shape (parts, terms)."""
+    """Return 1.0 for each term in the heads that a part needs, else 0.0, shape (parts, terms)."""
     row = {position: number for number, position in enumerate(parts)}
     above = np.zeros_like(held)
     known: dict[tuple[int, ...], Floats] = {}

@@ -1,4 +1,4 @@
-"""Tables whose columns are aligned with spaces, and records of databases with each value on a line."""
+"""Tables with columns aligned by spaces, and database records with each value on a separate line."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from tersely.units import Series
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _WORD = re.compile(r"\S+")
-_LOWER = re.compile(r"[^\W\d_A-Z]")
 _TIME = re.compile(r"\d+:\d\d:\d\d")
 _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
-"""The line above a record of psql or MySQL, if each value is on a separate line."""
+"""The line that psql or MySQL prints above a record if each value is on a separate line."""
 _LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
 """A name with one to four words, a colon and a value."""
 _FIELD = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")
 _MANY_COLUMNS = 4
 """With at least this many columns, a single row below their names makes a table."""
 _SAMPLE = 8
-"""Rows that show where the cells of a table begin."""
+"""Number of rows below a row that are checked for a cell on its left."""
 _LONGEST_LINE = 2000
 
 
 def _find_columns_end(lines: Lines, index: int) -> int | None:
-    """Return the index after rows that are aligned with the names of their columns."""
+    """Return the index after the rows below the names of columns; None if `index` has no such names."""
     texts = lines.texts
     names = find_words(texts[index])
     rows = texts[index + 1 : index + 3]
@@ -54,12 +53,15 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
 
 
 def find_words(line: str) -> list[tuple[int, int]]:
+    """Return the start and the end of each word of a line. A tab counts as several columns."""
     return [word.span() for word in _WORD.finditer(line[:_LONGEST_LINE].expandtabs())]
 
 
 def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Return whether at least half of the names, and two, have a value below that starts or ends where they
-    do."""
+    """Return whether a row is aligned with the names of columns.
+
+    At least half of the names, and at least two, start or end at the same column as a word of the row.
+    """
     words = find_words(row)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     fitting = sum(start in starts or end in ends for start, end in names)
@@ -67,33 +69,36 @@ def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
 
 
 def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Return whether a row continues the row above: its first column is empty, or it follows a gutter."""
+    """Return whether a row continues the row above: its first cell is empty, or it begins with a gutter."""
     words = find_words(row)
     is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
     return is_deeper or row.lstrip().startswith(GUTTER)
 
 
 def _is_detail(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Return whether a line below names of columns begins after the first name and has no cells."""
+    """Return whether a line begins to the right of the first name and is not aligned with the names."""
     return bool(words := find_words(row)) and words[0][0] > names[0][1] and not fits(names, row)
 
 
 def are_names(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row differs from those below as names of columns do: in capitals, or no values."""
+    """Return whether a row has the names of columns.
+
+    None of its words is a value. Either it is in capitals, or all rows in `below` have values.
+    """
     words = first.split()
     if len(words) < 2 or "=" in words or not _GAP.search(first[:_LONGEST_LINE]):
-        return False  # an assignment is no row
+        return False  # an assignment is not a row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
-        words = words[1:]  # the time, which is before the values too
+        words = words[1:]  # both rows begin with a time
     if any("@" in word or VALUE.fullmatch(word) for word in words):
         return False
-    if not _LOWER.search(first):
+    if not any(map(str.islower, first)):
         return True
     return all(any(map(VALUE.fullmatch, row.split())) for row in below)
 
 
 def _find_aligned_end(lines: Lines, index: int) -> int | None:
-    """Return the index after three or more rows that are aligned with spaces."""
+    """Return the index after three or more rows aligned by spaces; None if there are fewer."""
     if _lacks_first_cell(lines, index):
         return None
     end = _find_rows_end(lines, index, index, _is_aligned)
@@ -101,7 +106,7 @@ def _find_aligned_end(lines: Lines, index: int) -> int | None:
 
 
 def _lacks_first_cell(lines: Lines, index: int) -> bool:
-    """Return whether a row belongs to a line above, because rows below it have a cell on its left."""
+    """Return whether a row continues a line above: a row below has a cell on its left, or it has a gutter."""
     below = takewhile(str.strip, lines.texts[index + 1 : index + 1 + _SAMPLE])
     return any(_continues(find_words(row), lines.texts[index]) for row in below)
 
@@ -116,8 +121,8 @@ def skip_rows(
 ) -> int:
     """Return the index after the rows from `index` on.
 
-    They go on below a blank line if the next row has its cells where the last row has them, and it does not
-    begin another table.
+    They continue below a single blank line if the next row is aligned with the last one and does not begin
+    another table.
     """
     end = skip_while(lines, index, is_row)
     while index < end < len(lines) - 1 and lines.is_blank(end):
@@ -129,13 +134,16 @@ def skip_rows(
 
 
 def _are_alike(above: str, row: str) -> bool:
-    """Return whether two rows have gaps, and most of their cells in the same places."""
+    """Return whether two rows have gaps between their cells, and are aligned with each other."""
     has_gaps = all(_GAP.search(line[:_LONGEST_LINE]) for line in (above, row))
     return has_gaps and fits(find_words(above), row) and fits(find_words(row), above)
 
 
 def _find_rows_end(lines: Lines, first: int, index: int, is_row: Callable[[str], object]) -> int:
-    """Return the index after the rows of a table from `index` on; `first` may be the names of its columns."""
+    """Return the index after the rows of a table from `index` on.
+
+    If the line `first` names the columns, the rows may continue below a blank line.
+    """
 
     def begins(row: int) -> bool:
         return are_names(lines.texts[row], lines.texts[row + 1 : row + 3])
@@ -153,7 +161,10 @@ ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only
 
 
 def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the rows of a table without rules. The names of its columns are its head."""
+    """Open a table without rules, or the records of a database: return a node with the rows as children.
+
+    The names of the columns, if there are any, are its head.
+    """
     if _RECORD.match(text, start):
         return _open_records(text, start, end, sizes)
     if table := open_csv(text, start, end, sizes):
@@ -171,9 +182,10 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 
 
 def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | None) -> list[Node]:
-    """Move the rows with an empty first cell into the row above, to which they belong.
+    """Move each row that continues the row above into that row, and return the other rows.
 
-    `names`: the places of the names of the columns. Without names, the row above shows where its cells are.
+    `names`: the start and the end of each name of a column. Without names, a row is compared with the words
+    of the row above.
     """
     nested: list[Node] = []
     words: Sequence[tuple[int, int]] = ()
@@ -196,14 +208,14 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
 
 
 def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
-    """Return whether names in the first column are indented below each other."""
-    starts = [find_words(row)[0][0] for row in rows]
-    is_nested = starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]
+    """Return whether the indents of the first cells show a tree: the first row has the smallest."""
+    starts = [words[0][0] for row in rows if (words := find_words(row))]
+    is_nested = bool(starts) and starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]
     return is_nested and not any(VALUE.match(row.lstrip()) for row in rows)
 
 
 def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
-    """Return the records of psql or MySQL with their values; those that are small are not opened."""
+    """Return the records of psql or MySQL. Only large records have their values as children."""
     records: list[Node] = []
     series = Series()
     for left, right in find_lines(text, start, end):

@@ -1,4 +1,4 @@
-"""Merge conflicts: the lines from `<<<<<<<` to `>>>>>>>`. Their markers say which side a line belongs to."""
+"""Merge conflicts: the lines from `<<<<<<<` to `>>>>>>>`. The markers show which side a line belongs to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tersely.split.markdown import FENCE
 from tersely.split.prose import Block
 from tersely.units import Link, Unit
 
-_MARKER = re.compile(r"^(?:[<>]{7} \S.*|\|{7}(?: .*)?|={7} *)$", re.MULTILINE)
+_MARKER = re.compile(r"^(?:(?:<{7}|>{7}) \S.*|\|{7}(?: .*)?|={7} *)$", re.MULTILINE)
 _SIGNS = ("<=>", "<|=>")
-"""The first signs of the markers of a conflict. Between `|` and `=` are the lines before both changes."""
+"""The first characters of a conflict's markers, joined. The lines between `|` and `=` are the text before
+both changes."""
 
 
 def find_conflicts(text: str) -> list[Sequence[Range]]:
@@ -35,7 +36,7 @@ def find_conflicts(text: str) -> list[Sequence[Range]]:
 def leave_fenced(
     conflicts: Sequence[Sequence[Range]], blocks: Sequence[Block], lines: Lines
 ) -> list[Sequence[Range]]:
-    """Return the conflicts outside of fenced blocks, whose content is split later."""
+    """Drop the conflicts inside fenced blocks, because the content of these blocks is split later."""
     starts = [block.start for block in blocks]
     around = [blocks[max(0, bisect_right(starts, markers[0][0]) - 1)] for markers in conflicts]
     return [
@@ -46,7 +47,7 @@ def leave_fenced(
 
 
 def cut_blocks(blocks: Sequence[Block], lines: Lines, markers: Sequence[Range]) -> Iterator[Block]:
-    """Yield the blocks. A block with a marker inside is divided into lines: no parser understands it."""
+    """Yield the blocks, but split a block that contains a marker into lines: no parser can read it."""
     at = [lines.find(start) for start, _ in markers]
     for block in blocks:
         if bisect_left(at, block.first) == bisect_left(at, block.last):
@@ -58,13 +59,16 @@ def cut_blocks(blocks: Sequence[Block], lines: Lines, markers: Sequence[Range]) 
 
 
 def add_markers(units: Sequence[Unit], conflicts: Sequence[Sequence[Range]]) -> list[Unit]:
-    """Return the units and the markers. Each unit in a conflict needs all markers of the conflict."""
+    """Return the units and the markers, by their order in the text.
+
+    A unit in a conflict, or one that needs such a unit, needs all markers of the conflict.
+    """
     frame = Link(None, 1, (), is_frame=True)
     signs = [Unit(*span, "line", True, link=frame) for markers in conflicts for span in markers]
     merged = sorted([*units, *signs], key=lambda unit: unit.start)
     starts = [unit.start for unit in merged]
     around: dict[int, Sequence[int]] = {}
-    """The markers around each unit."""
+    """For each unit in a conflict, the positions of the conflict's markers."""
     for markers in conflicts:
         own = [bisect_left(starts, start) for start, _ in markers]
         around.update(dict.fromkeys(range(own[0], own[-1] + 1), own))

@@ -1,7 +1,7 @@
-"""Lines that go on in the lines below them.
+"""Lines that continue in the lines below them.
 
-That is a line that ends in a backslash, a field of a vCard or a calendar that is folded, or a name with a
-string that is written in several lines, as in catalogues of translations.
+Three kinds of lines continue: a line that ends in a backslash, a folded field of a vCard or a calendar, and
+a name with a string of several lines, as in catalogues of translations.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from tersely.split.lines import Lines, Range
 from tersely.split.prose import is_prose
 
 _BACKSLASH = re.compile(r"[^\w\\]\\[ \r]?\Z")
-"""The end of a line in a single backslash, but not in a folder of Windows or in a word before a hard break of
-Markdown."""
+"""A single backslash at the end of a line, but not right after a letter or a digit: there it ends a Windows
+path, or is a hard line break of Markdown."""
 _WORD = re.compile(r"\w")
 _STRING = r'"(?:[^"\\\n]|\\.)*"[ \t\r]*$'
 _NAMED = re.compile(rf"[ \t]*[^\W\d_][\w.\[\]-]*[ \t]+{_STRING}", re.MULTILINE)
@@ -24,7 +24,7 @@ _FOLDED = re.compile(r"[ \t]\s*\S")
 
 
 def find_continued_end(lines: Lines, index: int) -> int | None:
-    """Return the index after the lines in which a line goes on; None if it does not."""
+    """Return the index after the lines that continue a line; None if no line does."""
     if is_continued(lines.texts[index]):
         end = index + 1
         while end < len(lines) and not lines.is_blank(end) and is_continued(lines.texts[end - 1]):
@@ -38,14 +38,17 @@ def find_continued_end(lines: Lines, index: int) -> int | None:
 
 
 def is_continued(line: str) -> bool:
-    """Return whether a line ends in a backslash because it goes on in the line below."""
+    """Return whether a line ends in a backslash that continues it in the line below."""
     if not (_BACKSLASH.search(line, max(0, len(line) - 3)) and _WORD.search(line)):
         return False
     return line.rstrip()[-2:-1].isspace() or not is_prose(line.rstrip()[:-1])
 
 
 def _find_below(lines: Lines, index: int) -> re.Pattern[str] | None:
-    """Return the pattern of the lines that continue a field or a string; None if the line is neither."""
+    """Return a pattern that matches the lines that continue a field or a string.
+
+    Return None if the line at `index` begins neither.
+    """
     line = lines.texts[index]
     if _NAMED.fullmatch(line):
         return _QUOTED
@@ -53,7 +56,10 @@ def _find_below(lines: Lines, index: int) -> re.Pattern[str] | None:
 
 
 def join_continued(text: str, lines: Sequence[Range], longest: int) -> Iterator[Range]:
-    """Yield the ranges of lines, joined with those in which they go on, up to `longest` code points."""
+    """Join each line with the lines that continue it, and yield the ranges.
+
+    A joined range has at most `longest` code points. Ranges of single lines may have more.
+    """
     start: int | None = None
     for number, (left, right) in enumerate(lines):
         first = left if start is None else start

@@ -30,32 +30,33 @@ from tersely.split.tags import (
 )
 
 _NAME = re.compile(r"[\W\d]*(?:name|title)\b", re.IGNORECASE)
-"""The start of a line that names its record, although it does not come first."""
+"""The start of a line that names its record but is not its first line."""
 _IDENTITY = re.compile(r"[\W\d]*(?:\w*name|\w*id|title)\b", re.IGNORECASE)
-"""The same in a record that holds others."""
+"""The same for a record that contains other records."""
 _OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
-"""Kinds of blocks that are no part of cycles."""
+"""Kinds of blocks that are never part of a cycle."""
 _LABEL = re.compile(r"[^\W\d][\w .-]*[:=]")
 _FEWEST_LINES = 6
 _DEEPEST = 4
-"""Most steps of the search, each of which goes into the records found, or on to the lines outside of them."""
+"""Largest depth of the search. Each step searches inside the records found, or the lines outside them."""
 _MOST_CANDIDATES = 12
-"""Only so many tags are tried as the first one of a cycle, so that the time stays linear."""
+"""Largest number of tags to try as the first one of a cycle. It keeps the time linear."""
 _LONGEST_NAME, _MOST_NAMES = 200, 2
 
 
 class Cycle(NamedTuple):
-    """What the cycles of a text say about one of its lines."""
+    """The records around one line of a text."""
 
     first: Place
-    """The first line of the cycles around it."""
+    """The first line of its region."""
     heads: Sequence[Place]
-    """The first lines of the records that it is in, the outermost first."""
+    """The first lines of the records around it, the outermost first."""
     names: Sequence[Head]
-    """The lines that name these records, if they do not come first."""
+    """The other lines that name these records or their columns. For a line above the first line of its
+    record, that first line."""
 
     def allows(self, head: Head) -> bool:
-        """Return whether a head above this line may be one of its heads: it is above all cycles, or in
+        """Return whether a head above this line may be one of its heads: it is above the region, or in
         the innermost record around the line."""
         unit = head.units[-1]
         is_inside = bool(self.heads) and unit >= self.heads[-1].units[0]
@@ -63,11 +64,11 @@ class Cycle(NamedTuple):
 
 
 Group = Sequence[int]
-"""The lines of a record, or of a whole region, without those of the records inside."""
+"""Indices of lines to search for records: the body of a record, or the lines outside the records found."""
 
 
 def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
-    """Return what is known of each line that is between the first and the last line of cycles."""
+    """Return the cycle of each line from the start of a region to the end of its last record's run."""
     found: dict[Place, Cycle] = {}
     for region in _split(places):
         if owners := _find_owners(region):
@@ -76,7 +77,7 @@ def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
 
 
 def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
-    """Yield the regions between headings, code, log entries, paragraphs, and received lines with `<`."""
+    """Yield the regions between paragraphs, lines with `<`, and blocks such as headings and code."""
     region: list[Place] = []
     for place in places:
         is_paragraph = place.block.kind == "sentence" and not place.indent
@@ -89,7 +90,7 @@ def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
 
 
 def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[int | None]) -> None:
-    """Add what is known of the lines of a region, whose owners are given, to `found`."""
+    """Add the cycle of each line of a region to `found`, given the owner of each line."""
     names = _find_names(region, owners)
     columns = _find_columns(region, owners)
     below = region.index(columns) if columns else len(region)
@@ -108,7 +109,7 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
     last = max(at for at, owner in enumerate(owners) if owner is not None)
     for at, owner in enumerate(owners):
         if at > last and region[at].run != region[last].run:
-            break  # it is below all cycles
+            break  # it is below all records
         chain = chains[owner]
         chains[at] = (*chain, at)
         if at in prefaces:
@@ -132,10 +133,10 @@ def _find_columns(region: Sequence[Place], owners: Sequence[int | None]) -> Plac
 
 
 def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[int, list[int]]:
-    """Return the lines that name each record, by its first line.
+    """Map the first line of each record to the other lines that name it.
 
-    That is a line with a name. In a record that holds others it is also a line with an identity, and the
-    second line.
+    A line such as `name: Ada` names its record. In a record that contains others, so do its second line and
+    a line such as `id: 7`.
     """
     names: dict[int, list[int]] = {owner: [] for owner in owners if owner is not None}
     holders = {owners[owner] for owner in names}
@@ -155,9 +156,9 @@ def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[i
 
 
 def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
-    """Return, for each line of a region, the line that begins its record; None if there are no cycles.
+    """Return the owner of each line: the first line of the record around it. Return None without cycles.
 
-    A line that is indented belongs to the one above it that is not. Cycles are found among the others.
+    Cycles are found among the lines that are not indented. The other lines follow the last such line above.
     """
     if levels := read_levels(region):
         return levels
@@ -175,7 +176,7 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
 
 
 def _list_outer(region: Sequence[Place]) -> list[int]:
-    """Return the lines that are indented least. If names are aligned to the right, indents do not count."""
+    """Return the lines that are indented least, and those with a name that is aligned to the right."""
     ends = [
         name.end() + place.indent if (name := _LABEL.match(place.line.lstrip())) else 0 for place in region
     ]
@@ -204,7 +205,7 @@ def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
 
 
 def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
-    """Return whether blank lines divide the records: cycles begin below the first lines of runs."""
+    """Return whether the runs are the records, because each cycle begins below the first line of a run."""
     starts = [at for at in {*owners} if at is not None and owners[at] is None]
     tops = [first_word(place) for place in region if place.starts_run]
     is_alike = len({*tops}) == 1 and len({region[at].run for at in starts}) == len(starts) <= len(tops) + 1
@@ -213,14 +214,14 @@ def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
 
 
 class _RecordFinder:
-    """Finds the records among lines with tags."""
+    """A search for the records among lines with tags."""
 
     def __init__(self, tags: Tags, region: Sequence[Place]) -> None:
         self._tags = tags
         self._fields = {tag for tag, place in zip(tags, region, strict=True) if tag and has_value(tag, place)}
-        """The tags that values follow."""
+        """The tags of lines with a value."""
         self._apart = {at for at, place in enumerate(region) if place.starts_run}
-        """The lines below blank lines. They end the last record, if no other record has any."""
+        """The first lines of runs. They end the last record if no other record contains one."""
         self._openers = {tag for tag, place in zip(tags, region, strict=True) if opens(place)}
         self.owners: list[int | None] = [None] * len(tags)
         self._read([range(len(tags))], 0, 0)
@@ -256,15 +257,15 @@ class _RecordFinder:
         self._read(rests, depth, steps + 1)
 
     def _cut(self, group: Group, first: Tag) -> list[Group]:
-        """Return the lines of a group from each line with this tag to the next such line."""
+        """Return the records of a group: each goes from a line with this tag to the next such line."""
         starts = [n for n, at in enumerate(group) if self._tags[at] == first]
         return [group[left:right] for left, right in pairwise([*starts, len(group)])]
 
     def _find_first(self, groups: Sequence[Group], depth: int) -> Tag | None:
         """Return the tag that begins the records in these groups.
 
-        That is one whose lines mostly follow lines without words, such as `^`, or else the first one that
-        fits. A tag fits only if more lines have it than are without words.
+        Prefer a tag of lines that mostly follow lines without words, such as `^`. Else take the first one
+        that more lines have than are without words, if the cycle does not begin earlier.
         """
         tags = [self._tags[at] for group in groups for at in group]
         signs = sum(tag is not None and not tag.has_word for tag in tags)
@@ -284,9 +285,9 @@ class _RecordFinder:
         return fit[0] if fit else None
 
     def _recurs(self, first: Tag, groups: Sequence[Group], depth: int) -> bool:
-        """Return whether the records that begin with a tag have further lines, with tags that they share.
+        """Return whether most records that begin with a tag have other lines, with tags that they share.
 
-        A tag of signs may also end each record. Then every second record is empty.
+        A line of signs may be both above and below each record. Then every second record is empty.
         """
         records = [record for group in groups for record in self._cut(group, first)]
         bodies = [{tag for at in record[1:] if (tag := self._tags[at])} for record in records]
@@ -313,7 +314,7 @@ class _RecordFinder:
         return shared * 3 >= len(filled) * 2
 
     def _count_before(self, first: Tag, groups: Sequence[Group]) -> tuple[int, int]:
-        """Count the lines before the first record of each group: those with a tag that lines in records have,
+        """Count the lines above the first record of each group: those with a tag that also occurs in records,
         and all of them. If many have such a tag, the cycle begins earlier."""
         inside: set[Tag | None] = set()
         before: list[Tag | None] = []
@@ -325,7 +326,7 @@ class _RecordFinder:
         return wrong, len(before)
 
     def _is_parted(self, first: Tag, groups: Sequence[Group]) -> bool:
-        """Return whether most lines with this tag begin a group or follow a line without words."""
+        """Return whether most lines with this tag follow one without words, or are its first in a group."""
         starts = parted = 0
         for group in groups:
             tags = [self._tags[at] for at in group]
@@ -335,7 +336,8 @@ class _RecordFinder:
         return parted * 10 >= starts * 8
 
     def _find_outer(self, groups: Sequence[Group], first: Tag) -> set[Tag | None]:
-        """Return the tags that end the last record of a group: they recur there, and in no other record."""
+        """Return the tags that end the last records of groups: they occur there more than once, but not in
+        other records."""
         inner: set[Tag | None] = set()
         last: Counter[Tag | None] = Counter()
         again: set[Tag | None] = set()

@@ -1,4 +1,4 @@
-"""Lines below a row of a table that begin with a gutter, such as `|` or `├─`."""
+"""Gutters: signs such as `|` or `├─` at the start of the lines below a row of a table."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from tersely.split.nodes import DEEPEST, Node
 from tersely.units import Series
 
 GUTTER = ("|", "│", "├", "└")
-"""The first signs of lines that are branches of the row above."""
+"""Signs that begin a gutter. A line with a gutter is a branch of the row above it."""
 
 
 def hang(text: str, row: Node, below: Node) -> None:
-    """Add a line with a gutter to the row, or to the last line below the row that has a shorter gutter.
+    """Add the line `below` to the row, or to the nearest branch of the row that has a shorter gutter.
 
-    Lines with the gutter `|` belong to the first of them, down to the line with `|_`.
+    Several lines with the gutter `|` are one branch, which ends at the line with `|_`. The first line is
+    the parent of the others.
     """
     indent = _find_gutter(text, below)
     last = text[text.rfind("\n", row.start, row.end) + 1 : row.end].lstrip()
@@ -25,11 +26,12 @@ def hang(text: str, row: Node, below: Node) -> None:
         if not row.children or _find_gutter(text, row.children[-1]) >= indent:
             break
         row = row.children[-1]
+    row.end = below.end
     row.children.append(below)
     row.series = row.series or Series()
 
 
 def _find_gutter(text: str, line: Node) -> int:
-    """Return the columns of gutter and white space before a line."""
+    """Return the number of gutter signs and spaces at the start of a line."""
     first = text[line.start : line.end].split("\n", 1)[0]
     return len(first) - len(first.lstrip(" \t|_│├└─"))

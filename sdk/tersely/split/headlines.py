@@ -1,4 +1,4 @@
-"""Headlines: lines that head others although no indent shows it, often with a blank line between them."""
+"""Headlines: lines that are heads of lines that are not indented more, often across a blank line."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tersely.split.places import CUE, Place, opens
 from tersely.split.records import LABEL, first_word
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
-"""A line and a column of a file."""
+"""A line number and a column, such as `a.c:3:5`, `(3,5)` or ` 3:5`."""
 _GUTTER = re.compile(r"\s*(?:>\s*)?(\d+)(?:\s*[|│:]|\s)")
-"""The number of a line of code, which a compiler prints before it."""
+"""The line number that a compiler prints in front of a line of code."""
 _RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
 """A rule below the names of at least three columns. It may be in a comment."""
 _GAP = re.compile(r" {2,}|\t+")
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
 _NOTE = re.compile(r"\s*\|\s+\S")
 _MOST_LINES = 6
-"""A frame of code shows only a few lines before the one that the message is about."""
+"""Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
 
 
 def find_titles(places: Sequence[Place]) -> Iterator[Place]:
-    """Yield the lines that may be titles: alone with a colon, or above entries of a log."""
+    """Yield the lines that may be titles: alone in a run with a colon at the end, or above a log entry."""
     for place, below in pairwise(places):
         is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
         is_caption = below.run == place.run and below.block.kind == "log"
@@ -35,7 +35,7 @@ def find_titles(places: Sequence[Place]) -> Iterator[Place]:
 
 
 def find_messages(places: Sequence[Place]) -> Iterator[Place]:
-    """Yield each line with a place in a file, if the next run is code with the number of that line."""
+    """Yield each message that names a line of a file, if the next run shows code with that line number."""
     for place in places:
         located = _LOCATION.search(place.line)
         if located is None or not place.starts_run or place.block.kind == "log":
@@ -53,9 +53,10 @@ def find_messages(places: Sequence[Place]) -> Iterator[Place]:
 
 
 def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line that goes on with what a line above says, and that line.
+    """Yield each line that continues a line above it, and the line above.
 
-    That is a line of a subtitle below its first one, or a name in small letters below the start of the name.
+    In a subtitle, all lines of text continue the first one. Elsewhere, a label in lower case continues the
+    line above if its name begins there.
     """
     first: Place | None = None
     for above, place in pairwise(places):
@@ -70,7 +71,7 @@ def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def _wraps(above: Place, place: Place) -> bool:
-    """Return whether the name before a value begins in the line above."""
+    """Return whether the name of a label begins in the line above it."""
     is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
     words, label = above.line.split(), place.line.partition(":")[0].split()
     if not is_near or len(label) < 2 or not place.line[:1].islower() or len(words) < 2 or ":" in above.line:
@@ -79,7 +80,7 @@ def _wraps(above: Place, place: Place) -> bool:
 
 
 def find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line with only a `|` in front, and the numbered line above it."""
+    """Yield each line that begins with `|` and has no number, and the numbered line above it."""
     noted: Place | None = None
     for place in places:
         if noted is not None and place.run != noted.run:
@@ -93,14 +94,18 @@ def find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def goes_on(place: Place, indent: int) -> bool:
-    """Return whether a run below a message is about it: it is indented more, or begins with no word."""
+    """Return whether a run below a message is about it: it is indented more, or begins with no letter.
+
+    `indent` is that of the message.
+    """
     return place.indent > indent or not place.line.lstrip()[:1].isalpha()
 
 
 def find_comments(places: Sequence[Place]) -> dict[Place, Sequence[Place]]:
-    """Map each line that opens a block to the line such as `# lamps` above it, which looks like a heading.
+    """Map each line that ends with an opening bracket to the comment right above it, such as `# lamps`.
 
-    That line is a comment on the block, if the text has neither paragraphs nor lists.
+    The comment looks like a heading. In a text with paragraphs or list items it is a heading:
+    then return nothing.
     """
     if any(place.block.kind in ("sentence", "list_item") for place in places):
         return {}
@@ -113,10 +118,10 @@ def find_comments(places: Sequence[Place]) -> dict[Place, Sequence[Place]]:
 
 
 def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[Place]]:
-    """Return the names of the columns above each line of a run with rows, if a blank line or a comment is
-    between them.
+    """Map each row of a table to the lines above that name its columns, even across blank lines or comments.
 
-    Such a run has a line that is aligned with the rule below the names, or that has a cell for each.
+    A rule is below the names. A run below the rule belongs to the table if one of its first lines is aligned
+    with the rule or has enough cells.
     """
     found: dict[Place, Sequence[Place]] = {}
     header: Sequence[Place] = ()
@@ -145,20 +150,24 @@ def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[
 
 
 def _list_lines(place: Place) -> range:
-    """Return the indices of the lines of a place, or of the first few."""
+    """Return the indices of the first lines of a place, at most `_MOST_LINES`."""
     return range(place.block.first, min(place.block.last, place.block.first + _MOST_LINES))
 
 
 def _has_cells(row: str, columns: int) -> bool:
-    """Return whether a row has a cell for each column; two cells may have only one blank between them."""
+    """Return whether a row has at least three cells and lacks at most one.
+
+    A cell seems to be missing if only one space divides it from the next.
+    """
     return len(_GAP.split(row.strip())) >= max(3, columns - 1)
 
 
 def find_sectioned(places: Sequence[Place]) -> Sequence[Place]:
-    """Return the lines that begin records with inner sections, if only titles with a colon are between them.
+    """Return the lines that begin records with inner sections.
 
-    The records begin with the same word, and most of them after a blank line. The first one may have other
-    lines above it.
+    These lines have the same first word or words, and at least two of them start a run. Each other run
+    between them starts with a title that ends with a colon. Also return the first line of the text, because
+    the first record may have other lines above its name.
     """
     starts = [place for place in places if place.starts_run and not place.indent]
     key: Callable[[Place], str] = (

@@ -11,10 +11,12 @@ from tersely.split.records import first_word
 
 
 def find_prefaces(region: Sequence[Place], starts: Sequence[int]) -> dict[int, int]:
-    """Return the record below each line that is above its first line, if each paragraph holds one record.
+    """Map each line above the first line of its record to that first line.
+
+    Return nothing unless each paragraph contains exactly one record.
 
     Args:
-        starts: the first lines of records, ascending.
+        starts: indices of the first lines of records, ascending.
     """
     blanks = (
         n for n, (above, below) in enumerate(pairwise(region), 1) if above.block.last < below.block.first
@@ -29,12 +31,13 @@ def find_prefaces(region: Sequence[Place], starts: Sequence[int]) -> dict[int, i
 
 
 def find_keys(region: Sequence[Place], bodies: dict[int, list[int]]) -> dict[int, list[int]]:
-    """Return the lines that name each record that begins with a comment.
+    """Map the first line of each record to the lines that name it, if that first line is a comment.
 
-    These are the lines down to the first one whose first word most records share.
+    These are the lines after the comment, down to the first one with a first word that at least nine tenths
+    of the records share. Records that do not begin with a comment have none.
 
     Args:
-        bodies: the lines of each record without its first line, which is the key.
+        bodies: for the first line of each record, the other lines of the record.
     """
     words = {start: [first_word(region[at]) for at in body] for start, body in bodies.items()}
     counts = Counter(word for own in words.values() for word in set(own))

@@ -1,4 +1,4 @@
-"""Decisions about a line that depend on the lines around it, in a text that no parser reads."""
+"""Decisions about a line that depend on the lines around it, in a text that no parser can read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
 _MOST_NAMES = 16
-"""Largest number of lines that share a body."""
+"""Largest number of lines above that share the body of a line."""
 _MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}", re.VERBOSE)
 """Matches the first line of a paragraph that may be a head of other units."""
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
@@ -32,13 +32,13 @@ _GAPPED = re.compile(r"\s*\S+  \S")
 
 
 class Surroundings:
-    """Decides what a line is by the lines around it."""
+    """The surroundings of each line of a text, which decide what the line is."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
         self.comments = headlines.find_comments(places)
-        """The comment above each block that has one."""
+        """The comment above each line that ends with an opening bracket, if it has one."""
         self.comment_units = {comment.units[0] for (comment,) in self.comments.values()}
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
@@ -47,7 +47,7 @@ class Surroundings:
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {place: first_word(place) for place in headlines.find_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
-        # Titles that begin alike count only if one of them starts a run or follows a heading. If none does,
+        # Lines that begin alike are titles only if one of them starts a run or follows a heading. Otherwise
         # they are lines between the entries of a log, and each continues the entry above it.
         below_heading = {place for place in titles if place.above and place.above.block.kind == "heading"}
         first = {word for place, word in titles.items() if place.starts_run or place in below_heading}
@@ -76,10 +76,11 @@ class Surroundings:
         return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
     def is_inner_record(self, place: Place) -> bool:
-        """Return whether an indented line begins a record, although the line below has the same indent.
+        """Return whether a line begins a record inside another, although the line below is not indented more.
 
-        A frame of a stack is such a line. So is a line such as `NAME  VERSION` in `npm audit`: it and the
-        first line of its run have two spaces after the first word, and the line below it does not.
+        A stack frame such as `#0 main` does. So does an indented line such as `NAME  VERSION` in `npm audit`:
+        it and the first line of its run have two spaces after the first word. The line below has the same
+        indent, but not the two spaces.
         """
         if FRAME.match(place.line):
             return True
@@ -91,11 +92,12 @@ class Surroundings:
         return not _GAPPED.match(below.line)
 
     def find_subject(self, place: Place) -> Place | None:
-        """Return the place above that a line continues although it is not indented more.
+        """Return the place above that a line continues although it is not indented more; None if none is.
 
-        That is the line above an exception or an item such as `- locked`, the last line with the sign that
-        begins all fields, the numbered line above a note in a gutter, the line above a label such as
-        `Metadata:` that several lines have, or the start of a subtitle or a name.
+        An exception continues the line above it, and an item such as `- locked` the last line without a
+        bullet. A line without the sign that begins the fields continues the field above it. A note in a
+        gutter continues the numbered line above it. A label such as `Metadata:` that recurs continues its
+        sibling above. A subtitle and a name that wraps continue their first lines.
         """
         if place in self._subjects:
             return self._subjects[place]
@@ -105,14 +107,14 @@ class Surroundings:
         return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
 
     def ends_speech(self, place: Place, speaker: Head) -> bool:
-        """Return whether a block in a later run is not what `speaker` says."""
+        """Return whether the words of `speaker` end before a block in a later run."""
         return place.indent < speaker.indent or speaker.run in self._cues
 
     def ends_quote(self, place: Place) -> bool:
-        """Return whether a block ends the quotation above it, because it has a prefix such as `>` itself.
+        """Return whether a block ends the answer to the quotation above it, as the next quotation does.
 
-        If lines with `<` answer lines with `>`, these answers and empty quoted lines do not end it, but a
-        list item does.
+        If lines with `<` answer lines with `>`, neither these answers nor empty quoted lines end it, but a
+        list item does. Otherwise any block with a prefix such as `>` ends it.
         """
         if not self._has_answers:
             return place.block.prefix != ""
@@ -120,9 +122,10 @@ class Surroundings:
         return place.block.kind == "list_item" or (place.block.prefix != "" and not is_answer)
 
     def starts_step(self, place: Place) -> bool:
-        """Return whether a line heads all lines down to the next such line.
+        """Return whether a line is the head of all lines down to the next such line.
 
-        Such a line is a step of a job, a prompt, a message of a compiler, or one of titles that begin alike.
+        Such a line is a step of a job, a prompt, a message of a compiler, one of several titles that begin
+        alike, or the first line of a record or a part that contains blank lines.
         """
         below = place.below
         is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
@@ -130,10 +133,11 @@ class Surroundings:
         return is_step or place in self._titles or place.units[0] in self._messages
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
-        """Return whether the lines that `step` heads end before this place.
+        """Return whether the lines below `step`, their head, end before this place.
 
-        Entries of a log right below `step` end at a run of text. The last record ends at the first run
-        that is unlike those in the other records.
+        The lines below a message end at a run that is not about it. Log entries right below `step` end at a
+        run of text that is not indented more. The last record ends at the first run that is unlike those in
+        the other records.
         """
         if place is self._alien:
             return True
@@ -156,8 +160,8 @@ class Surroundings:
     def is_announced(self, place: Place, announcer: Head, is_inside: bool) -> bool:
         """Return whether `announcer` announces a block, and note in `announcer` how far it reaches.
 
-        `announcer` is a line that ends with a colon. `is_inside`: whether a line above it is indented less
-        than the block. Then the block may be indented less than `announcer`.
+        `announcer` is a line that ends with a colon. `is_inside`: whether the block has a parent, a line
+        above that is indented less. Then a single line may be indented less than `announcer`.
         """
         run = place.run
         above = place.above or place
@@ -189,35 +193,35 @@ class Surroundings:
         return False
 
     def is_marked(self, place: Place) -> bool:
-        """Return whether a block with the sign of a quotation goes on with the text right above it."""
+        """Return whether a block with the prefix `>` continues text without a prefix right above it."""
         above = place.above or place
         is_near = above.block.last == place.block.first and not above.block.prefix
         return is_near and place.block.prefix == ">"
 
 
 def is_title(place: Place) -> bool:
-    """Return whether a numbered line is alone above a paragraph, as the title of a clause is."""
+    """Return whether a line is alone above a paragraph, as the title of a clause is."""
     below = place.below
     clause = CLAUSE.match(place.line)
     if clause and place.line[clause.end("number")] not in ".)" and place.line[clause.end() - 1].islower():
-        return False  # it counts something
+        return False  # the number is a count, as in `3 lamps`
     is_alone = place.starts_run and place.block.last - place.block.first == 1
     return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
 
 
 def announces(line: str) -> bool:
-    """Return whether a line ends with a colon. Emphasis may enclose it."""
+    """Return whether a line ends with a colon. Signs of emphasis may follow the colon."""
     return line.rstrip().rstrip("*_`").endswith((":", "："))
 
 
 def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
-    """Return whether all blocks are paragraphs, and none may be a head of others."""
+    """Return whether all blocks are paragraphs, and none looks like a head of others."""
     edges = [(lines.texts[b.first], lines.texts[b.last - 1]) for b in blocks if b.kind == "sentence"]
     return len(edges) == len(blocks) and not any(_MAYBE_HEAD.match(a) or announces(b) for a, b in edges)
 
 
 def announces_entries(place: Place) -> bool:
-    """Return whether an entry of a log ends with a colon, and the text of the one below it is indented."""
+    """Return whether a log entry ends with a colon, and the text of the entry below is indented more."""
     below = place.below
     if below is None or below.block.kind != "log" or not place.line.rstrip().endswith(":"):
         return False
@@ -225,7 +229,7 @@ def announces_entries(place: Place) -> bool:
 
 
 def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
-    """Make each comment, and each line of tags such as `@slow`, need the line below it, in `needs`."""
+    """Add to `needs` that each comment, and each line of tags such as `@slow`, needs the line below it."""
     target: int | None = None
     for place in reversed(places):
         if place.below is None or place.below.block.first != place.block.last:
@@ -240,7 +244,8 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 def _find_continued(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each line that continues a field above it, and the line that begins the field.
 
-    That is a line without the sign, such as `:`, that at least half of the lines begin with.
+    At least half of the lines of the text begin with the same sign, such as `:`. Each of them begins a
+    field, and the lines of text without the sign continue it.
     """
     signs = Counter(place.line[:1] for place in places)
     sign, count = signs.most_common(1)[0] if signs else ("", 0)
@@ -255,7 +260,10 @@ def _find_continued(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line with a bullet, and the last line above it in its run with its indent and no bullet."""
+    """Yield each line with a bullet, and the last line above it without one.
+
+    Both have the same indent and are in the same run.
+    """
     above: list[Place] = []
     for place in places:
         is_item = _BULLETED.match(place.line) is not None
@@ -274,7 +282,7 @@ def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """
     found: dict[tuple[Place | None, str], list[tuple[Place, Place]]] = defaultdict(list)
     above: list[tuple[Place, Place]] = []
-    """The last line of each smaller indent, and the sibling it belongs to."""
+    """The last line at each indent down to that of the current line, and the sibling that it belongs to."""
     for place in places:
         while above and above[-1][0].indent > place.indent:
             above.pop()
@@ -290,7 +298,7 @@ def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def find_names(place: Place) -> list[int]:
-    """Return the units of the lines above that share the body of this one, as `h1,` does with `h2 {`."""
+    """Return the first units of the lines above that share this line's body, as `h1,` and `h2 {` do."""
     names: list[int] = []
     above = place.above
     if place.line.rstrip().endswith(("{", ":")):
