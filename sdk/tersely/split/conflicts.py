@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tersely.split.lines import Lines, Range
 from tersely.split.markdown import FENCE
@@ -75,8 +74,7 @@ def add_markers(units: Sequence[Unit], conflicts: Sequence[Sequence[Range]]) -> 
     markers_at = {at for own in around.values() for at in own}
     moved = [at for at in range(len(merged)) if at not in markers_at]
     for at, unit in enumerate(merged):
-        needs = unit.needs if at in markers_at else [moved[need] for need in unit.needs]
-        if needs := {*needs, *(marker for need in (at, *needs) for marker in around.get(need, ()))} - {at}:
-            link = unit.link or Link(None, 1, (), is_frame=False)
-            merged[at] = replace(unit, link=replace(link, needs=tuple(sorted(needs))))
+        merged[at] = unit if at in markers_at else unit.move_needs(moved)
+        for marker in {marker for need in (at, *merged[at].needs) for marker in around.get(need, ())} - {at}:
+            merged[at] = merged[at].add_need(marker)
     return merged
