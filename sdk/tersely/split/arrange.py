@@ -16,7 +16,7 @@ from tersely.split.columns import open_rows
 from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
-from tersely.split.lines import Range, find_lines
+from tersely.split.lines import Range, find_lines, unify_crlf
 from tersely.split.logs import find_shape
 from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
@@ -68,7 +68,7 @@ def arrange(
         is_large: whether a unit of structure is too large to be kept whole.
         depth: how many texts this one is nested in; a file in a fence is nested in one.
     """
-    text = text.replace("\r\n", " \n")  # so that no format has to know two line ends; offsets stay the same
+    text = unify_crlf(text)
     arranged: list[Unit] = []
     places: list[Sequence[int]] = []
     """For each unit, the positions to which a need for it leads: its own, or that of its first part. For a

@@ -230,8 +230,15 @@ def mask(text: str) -> str:
 
     Offsets stay the same.
     """
-    text = _UNSAFE.sub("\ufffd", text).replace("\r\n", " \n")
-    return _LINE_BREAKS.sub("\n", text)
+    return _LINE_BREAKS.sub("\n", unify_crlf(_UNSAFE.sub("\ufffd", text)))
+
+
+def unify_crlf(text: str) -> str:
+    """Return the text with ` \n` for CRLF, so that no format has to know two ends of a line.
+
+    Offsets stay the same.
+    """
+    return text.replace("\r\n", " \n")
 
 
 def rate_line(line: str) -> Likeness:

@@ -27,7 +27,7 @@ from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
-from tersely.split.lines import Format, Likeness, Lines, Range, mask, strip
+from tersely.split.lines import Format, Likeness, Lines, Range, mask, strip, unify_crlf
 from tersely.split.logs import ENTRIES
 from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, opens_item
 from tersely.split.outline import find_links
@@ -73,7 +73,7 @@ def split_units(text: str) -> list[Unit]:
 
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
-    text = text.replace("\r\n", " \n")  # offsets stay the same
+    text = unify_crlf(text)
     body = strip(text, 0, len(text))
     plain = mask(text)
     conflicts = find_conflicts(plain)
