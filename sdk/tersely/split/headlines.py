@@ -37,8 +37,9 @@ def find_titles(places: Sequence[Place]) -> Iterator[Place]:
 def find_messages(places: Sequence[Place]) -> Iterator[Place]:
     """Yield each message that names a line of a file, if the next run shows code with that line number."""
     for place in places:
-        located = _LOCATION.search(place.line)
-        if located is None or not place.starts_run or place.block.kind == "log":
+        if not place.starts_run or place.block.kind == "log":
+            continue
+        if (located := _LOCATION.search(place.line)) is None:
             continue
         number = next(filter(None, located.groups()))
         below = place.below
@@ -73,8 +74,10 @@ def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 def _wraps(above: Place, place: Place) -> bool:
     """Return whether the name of a label begins in the line above it."""
     is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    if not is_near or not place.line[:1].islower() or ":" in above.line:
+        return False
     words, label = above.line.split(), place.line.partition(":")[0].split()
-    if not is_near or len(label) < 2 or not place.line[:1].islower() or len(words) < 2 or ":" in above.line:
+    if len(label) < 2 or len(words) < 2:
         return False
     return words[0][0].isupper() and words[-1][-1].isalpha() and LABEL.match(place.line) is not None
 

@@ -14,7 +14,6 @@ from tersely.split.prose import PREFIX, SECTION, SPEAKER, Block
 
 CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 BULLETS = "-*+•"
-"""Signs of comments, as `Block.prefix` has them."""
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
 CUE = re.compile(r"\s*[\d:.,]+ -->")
@@ -36,6 +35,7 @@ _FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
 _RIGHT = re.compile(r"[ ]*\d+(?=[\s:])")
 _TIME = re.compile(r"\s*[\[(]?\d")
 _COMMENTS = ("#", "//", ";", "--", "%")
+"""Signs of comments, as `Block.prefix` has them."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -132,8 +132,8 @@ def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -
     prefix, is_inside = blocks[0].prefix, False
     for (above, line_above), (block, line) in pairwise(zip(blocks, firsts, strict=True)):
         is_near = above.last >= block.first
-        if not (is_near and is_comment(above)):
-            below = skip_comments(lines, block.last, block.prefix) if is_comment(block) else block.last
+        if is_comment(block) and not (is_near and is_comment(above)):
+            below = skip_comments(lines, block.last, block.prefix)
             is_inside = not prefix and is_in_record(lines, block.first, below)
         is_near &= block.prefix == prefix or (is_inside and is_comment(block))
         goes_on = is_near and not is_rule(above, line_above) and not is_rule(block, line)

@@ -70,7 +70,7 @@ _GAP = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
 _FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
 """A line with at least this many gaps, and one for so many words, has columns."""
 _LED = re.compile(r"(?:(?![.!?…:;]\s)[^\n])*?(?<!\.)\.{3}\s+(?:[^\s.!?…,]+|[A-Z][A-Z ]*)$")
-"""Dots at the end of a line that lead to a value, such as a status."""
+"""Dots at the end of a line that lead to a value, such as a status. Slow: look for the dots first."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
 _FEWEST_LABELS = 3
 _DIGITS = re.compile(r"\d+")
@@ -183,7 +183,7 @@ def _has_columns(line: str) -> bool:
     line = line.strip()[:_SAMPLE]
     gaps = len(_GAP.findall(line))
     is_dense = gaps >= _FEWEST_GAPS and gaps * _WORDS_FOR_GAP >= len(line.split())
-    return is_dense or _COLUMNS.search(line) is not None
+    return is_dense or (gaps > 0 and _COLUMNS.search(line) is not None)
 
 
 def _is_record(texts: Sequence[str]) -> bool:
@@ -231,7 +231,7 @@ def is_prose(text: str) -> bool:
         or _TICKED.match(sample)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
-        or _LED.match(sample)
+        or ("..." in sample and _LED.match(sample))
         or _are_fields(words)
         or len(_ASSIGNMENT.findall(sample)) > 1
         or rate_line(sample) is Likeness.CODE
@@ -260,7 +260,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     right = PREFIX.sub("", right.rstrip(), count=1)
     if (
         _are_alike(left, right)
-        or (_LED.match(left) and _LED.match(right))
+        or ("..." in left and _LED.match(left) and _LED.match(right))
         or (_are_fields(left.split()) and not left.endswith(","))
         or (_NAMED_QUOTE.fullmatch(left) and _NAMED_QUOTE.fullmatch(right))
     ):
