@@ -20,8 +20,6 @@ from benchmarks.agent.__main__ import (
 from benchmarks.agent.__main__ import OURS as AGENT
 from benchmarks.rows import find_rows, read_lines
 from benchmarks.shared.episodes import is_inside, make_index
-from benchmarks.shared.tasks import Example
-from benchmarks.shared.tasks.example import SourceDocument
 from benchmarks.summaries import __main__ as program
 from benchmarks.summaries.__main__ import OURS, SYSTEMS
 from benchmarks.summaries.contradiction import contradicts
@@ -33,27 +31,9 @@ from tersely.runtime.artifacts import load_artifact
 from tersely_agents.agent.trained import make_agent
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.chat.trained import TrainedModel
-from tersely_agents.levels import LEVELS
 from tersely_agents.summaries.grounding import Sources
 from tests.benchmarks.fakes import BeginningReader
-from training.agent.teacher import write_turn
-
-KEYS = (
-    "Ada holds the spare key of the lighthouse, says the book of the harbour master of Tarnwick, page nine."
-)
-EXAMPLE = Example(
-    id="q1",
-    question="Who holds the spare key of the lighthouse?",
-    answers=("Ada",),
-    documents=(
-        SourceDocument("Keys", KEYS, None),
-        SourceDocument("Pears", "The pears are ripe in September.", None),
-    ),
-    support=None,
-    answer_spans=None,
-    findable=True,
-)
-SEARCH = write_turn("Hm.", LEVELS[0], "", "search", {"query": "spare key"})
+from tests.spare_key import EXAMPLE, SEARCH, finish
 
 
 def run(*script: str, system: str = FREE) -> Row:
@@ -62,10 +42,6 @@ def run(*script: str, system: str = FREE) -> Row:
     )
     (table,) = make_tables([make_line(system, EXAMPLE, agent.run(EXAMPLE.question))])
     return table.rows[0]
-
-
-def finish(summary: str, answer: str = "It is Ada") -> str:
-    return write_turn("So.", LEVELS[0], summary, "finish", {"answer": answer, "explanation": "[1.md]"})
 
 
 @pytest.mark.parametrize("others", [0, 7, None])
@@ -77,17 +53,17 @@ def test_only_the_base_model_has_as_many_tasks_as_asked(others: int | None) -> N
 
 
 def test_a_row_counts_turns_and_summaries_inside_their_level() -> None:
-    row = run(SEARCH, finish(KEYS))
+    row = run(SEARCH, finish("It is Ada"))
     assert (row["tasks"], row["turns"], row["levels"]) == (1, 2, "1 of level 1")
     shares = [row[name].value for name in ("well-formed", "inside", "answered", "right")]
     assert shares == [1, 1, 1, 1]
     assert 0 < row["F1"][0] < 1
     assert row["tokens in"] > row["tokens out"] > 0
-    assert run(SEARCH, finish(KEYS), system=REACT)["well-formed"] is None, "its replies have no form"
+    assert run(SEARCH, finish("It is Ada"), system=REACT)["well-formed"] is None, "its replies have no form"
 
 
 def test_short_summaries_and_wrong_answers_are_counted() -> None:
-    row = run(SEARCH, finish("Ada.", "Holt"))
+    row = run(SEARCH, finish("Holt", "Ada."))
     assert (row["inside"].value, row["right"].value, row["F1"]) == (0, 0, (0.0,))
 
 

@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.shared.tasks import Example
-from benchmarks.shared.tasks.example import SourceDocument
 from tersely import Document, InvalidInputError
 from tersely_agents.agent import Agent, DocumentIndex, StrategyName, reading_tool
 from tersely_agents.chat import ScriptedChat
@@ -21,6 +19,7 @@ from tersely_agents.levels import LEVELS
 from tersely_agents.memory import AgentMemory
 from tersely_agents.quality import quality
 from tests.sdk.agents import COMPRESSOR, call_tag, tagged
+from tests.spare_key import EXAMPLE, KEYS, SEARCH, finish
 from tests.training.rl.examples import make_segment
 from training.agent.teacher import write_turn
 from training.causal import Adapter, add_adapter
@@ -278,29 +277,9 @@ def test_comparison_has_an_interval() -> None:
     assert "reward by +0.250 (95 %: +0.1" in said
 
 
-KEYS = (
-    "Ada holds the spare key of the lighthouse, says the book of the harbour master of Tarnwick, page nine."
-)
-EXAMPLE = Example(
-    id="q1",
-    question="Who holds the spare key of the lighthouse?",
-    answers=("Ada", "Ada Quill"),
-    documents=(
-        SourceDocument("Keys", KEYS, None),
-        SourceDocument("Pears", "The pears are ripe in September.", None),
-    ),
-    support=None,
-    answer_spans=None,
-    findable=True,
-)
 ENVIRONMENT = TurnsEnvironment(
     CHAT, COMPRESSOR, search_tokens=60, max_turns=3, max_reply=900, positions=20_000
 )
-SEARCH = write_turn("Hm.", LEVELS[0], "", "search", {"query": "spare key"})
-
-
-def finish(answer: str, summary: str = KEYS) -> str:
-    return write_turn("So.", LEVELS[0], summary, "finish", {"answer": answer, "explanation": "[1.md]"})
 
 
 def play(*replies: str) -> Any:
