@@ -18,7 +18,7 @@ from typing import Any, get_args
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, read_documents, type_name
 from tersely.types import Document
-from tersely.units import Kind, Link, Unit
+from tersely.units import UNLINKED, Kind, Link, Unit
 
 FORMAT = 7
 """Version of the format. It changes when the meaning of the bytes changes, or when the same text is split
@@ -78,7 +78,13 @@ class PreparedDocument(Document):
         """
         made = self.preparation
         units = [
-            (u.start, u.end, u.kind, u.divisible, u.link and (u.link.is_frame, u.link.needs))
+            (
+                u.start,
+                u.end,
+                u.kind,
+                u.divisible,
+                None if u.link is UNLINKED else (u.link.role == "frame", u.link.needs),
+            )
             for u in made.units
         ]
         values = [made.name, made.digest.hex(), units, made.title_ids, made.ids]
@@ -175,13 +181,14 @@ def _read_body(body: bytes) -> Preparation:
 
 
 def _read_unit(values: Sequence[Any], count: int) -> Unit:
-    start, end, kind, is_atomic, link = values
+    start, end, kind, is_atomic, frame_and_needs = values
     _check_numbers((start, end))
     if kind not in get_args(Kind):
         raise ValueError(f"there is no kind {kind!r}")
-    if link is not None:
-        is_frame, needs = link
-        link = Link(None, 1, _check_numbers(needs, count), bool(is_frame))
+    link = UNLINKED
+    if frame_and_needs is not None:
+        is_frame, needs = frame_and_needs
+        link = Link(None, 1, _check_numbers(needs, count), "frame" if is_frame else "content")
     return Unit(start, end, kind, bool(is_atomic), link=link)
 
 

@@ -32,6 +32,10 @@ Kind = Literal[
     "stanza",
 ]
 
+Role = Literal["content", "frame", "markup"]
+"""Content says something by itself. A frame is a head or a tail that does not. Markup is dropped as soon as
+anything is dropped."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
@@ -73,19 +77,15 @@ class Link:
     of values."""
     needs: tuple[int, ...]
     """Positions, ascending, of the units that must be kept with it so that it does not mislead."""
-    is_frame: bool
-    """True if it is a head or a tail that says nothing by itself."""
-    is_markup: bool = False
-    """True if it is markup, which is dropped as soon as anything is dropped."""
+    role: Role = "content"
     breaks: bool = False
     """True for markup that a line break replaces."""
     shape: str | None = None
     """The pattern of its text in a series that flows. Members that are alike have the same pattern."""
 
-    @property
-    def is_content(self) -> bool:
-        """True if it says something by itself, because it is neither a frame nor markup."""
-        return not (self.is_frame or self.is_markup)
+
+UNLINKED = Link(None, 1, ())
+"""The link of a unit that needs no others and is in no series."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,46 +108,25 @@ class Unit:
     """True if it is one of several parts of a unit that was opened or cut."""
     cost: int = 0
     """Its size, counted alone: in tokens if the request has a limit, otherwise in code points."""
-    link: Link | None = None
-    """Its dependencies; None for a unit that needs no others and is neither in a series, nor a frame, nor
-    markup."""
-
-    @property
-    def series(self) -> Series | None:
-        return None if self.link is None else self.link.series
-
-    @property
-    def needs(self) -> tuple[int, ...]:
-        """Positions, ascending, of the units that must be kept with it."""
-        return () if self.link is None else self.link.needs
+    link: Link = UNLINKED
+    """Its dependencies."""
 
     @property
     def is_member(self) -> bool:
         """True if it is scored as structure, because it belongs to a series or is markup."""
-        return self.series is not None or self.is_markup
-
-    @property
-    def is_content(self) -> bool:
-        """True if it says something by itself."""
-        return self.link is None or self.link.is_content
-
-    @property
-    def is_markup(self) -> bool:
-        """True if it is markup, which is dropped as soon as anything is dropped."""
-        return self.link is not None and self.link.is_markup
+        return self.link.series is not None or self.link.role == "markup"
 
     def move_needs(self, positions: Sequence[int]) -> Unit:
         """Return the unit with new `needs`, after each unit has moved from `position` to
         `positions[position]`."""
-        if self.link is None or not self.link.needs:
+        if not self.link.needs:
             return self
         needs = tuple(positions[need] for need in self.link.needs)
         return replace(self, link=replace(self.link, needs=needs))
 
     def add_need(self, position: int) -> Unit:
         """Return the unit with another unit that it needs."""
-        link = self.link or Link(None, 1, (), is_frame=False)
-        return replace(self, link=replace(link, needs=tuple(sorted({*link.needs, position}))))
+        return replace(self, link=replace(self.link, needs=tuple(sorted({*self.link.needs, position}))))
 
     def at_cost(self, cost: int) -> Unit:
         """Return the unit with another cost. Much faster than `dataclasses.replace`, for long documents."""

@@ -167,6 +167,6 @@ def test_a_number_with_a_letter_counts_with_the_word_in_front_of_it() -> None:
 
 
 def test_a_part_longer_than_the_limit_does_not_keep_the_others_unread() -> None:
-    link = Link(Series(), 1, (), is_frame=False)
+    link = Link(Series(), 1, ())
     parts = [Unit(0, READ + 1, "json", True, link=link), Unit(READ + 1, READ + 9, "json", True, link=link)]
     assert choose_to_read(parts, np.array([0.5, 0.1])).tolist() == [False, True]

@@ -97,7 +97,7 @@ def hold_back(text: str, question: str = QUESTION) -> tuple[int, int]:
     own = split([Document(text), HONEST], CompressionOptions(rate=0.1), count_words)
     shares = lower_parts(question, own, np.linspace(0.0, 1.0, len(own.units)))
     held = shares == HELD_BACK
-    parts = [at for at, unit in enumerate(own.units) if unit.doc == 0 and unit.is_content]
+    parts = [at for at, unit in enumerate(own.units) if unit.doc == 0 and unit.link.role == "content"]
     assert (shares[[at for at, unit in enumerate(own.units) if unit.doc == 1]] == 1.0).all()
     assert held.any() or (shares == 1.0).all()
     return int(held[parts].sum()), len(parts)

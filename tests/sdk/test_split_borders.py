@@ -216,7 +216,7 @@ def test_indented_text_of_a_manual_page_needs_the_name_above_it() -> None:
     units = arrange(text, split_units(text), 0, lambda unit: True, Sizes(40, 40))
     parts = [text[unit.start : unit.end] for unit in units]
     at = next(at for at, part in enumerate(parts) if "which hook" in part)
-    assert ".PP\n--hook" in {parts[need] for need in units[at].needs}
+    assert ".PP\n--hook" in {parts[need] for need in units[at].link.needs}
 
 
 @pytest.mark.parametrize(
@@ -226,4 +226,4 @@ def test_indented_text_of_a_manual_page_needs_the_name_above_it() -> None:
 def test_a_paragraph_whose_last_line_ends_with_a_colon_announces_the_next(head: str) -> None:
     text = f"{head}\n\nLife vests for all, a lamp, and the papers of the boat.\n"
     units = split_units(text)
-    assert len(units) - 2 in units[-1].needs
+    assert len(units) - 2 in units[-1].link.needs

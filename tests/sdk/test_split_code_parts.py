@@ -86,7 +86,7 @@ def find_unit(text: str, units: list[Unit], words: str) -> Unit:
 
 
 def list_heads(text: str, units: list[Unit], unit: Unit) -> list[str]:
-    return [text[units[at].start : units[at].end].split("\n")[0] for at in unit.needs]
+    return [text[units[at].start : units[at].end].split("\n")[0] for at in unit.link.needs]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -112,7 +112,7 @@ def test_no_character_is_lost_or_shared(text: str, size: int) -> None:
 def test_a_branch_comes_with_what_it_needs_to_parse(word: str) -> None:
     units = open_units(BRANCHES, 40)
     unit = find_unit(BRANCHES, units, word)
-    own = sorted({*unit.needs, units.index(unit)})
+    own = sorted({*unit.link.needs, units.index(unit)})
     kept = ast.parse("\n".join(_whole_lines(BRANCHES, units[at]) for at in own))
     assert word in ast.unparse(kept)
     assert len(own) < len(units) / 2

@@ -176,7 +176,7 @@ ROWS = {
 def test_rows_need_the_rows_and_names_above(text: str, row: str, heads: list[str], others: list[str]) -> None:
     units = arrange(text, split_units(text), 0, lambda unit: True, Sizes(10, 10))
     parts = [text[unit.start : unit.end].strip() for unit in units]
-    needs = {parts[need] for need in units[parts.index(row.strip())].needs}
+    needs = {parts[need] for need in units[parts.index(row.strip())].link.needs}
     assert {head.strip() for head in heads} <= needs
     assert not needs & {other.strip() for other in others}
 
@@ -214,7 +214,8 @@ def test_sections_of_several_files_stay_below_their_files() -> None:
     units = split_units(text)
     parts = [text[unit.start : unit.end] for unit in units]
     needs = {
-        parts[need] for need in units[next(n for n, part in enumerate(parts) if "User=lamp" in part)].needs
+        parts[need]
+        for need in units[next(n for n, part in enumerate(parts) if "User=lamp" in part)].link.needs
     }
     assert {"# /etc/lamp.service", "[Service]"} <= needs
     assert "# /etc/crane.service" not in needs

@@ -97,7 +97,7 @@ def test_line_ends_of_windows_change_no_unit(text: str) -> None:
     found: list[list[tuple[str, str, tuple[int, ...]]]] = []
     for source in (text, text.replace("\n", "\r\n")):
         units = arrange(source, split_units(source), 0, lambda unit: unit.kind == "row", Sizes(60, 60))
-        found.append([(source[u.start : u.end].replace("\r", ""), u.kind, u.needs) for u in units])
+        found.append([(source[u.start : u.end].replace("\r", ""), u.kind, u.link.needs) for u in units])
     assert found[0] == found[1]
 
 

@@ -114,8 +114,8 @@ def test_a_later_piece_of_an_item_needs_the_first(options: dict[str, Any]) -> No
     first, *later = (at for at, unit in enumerate(own.units) if unit.kind == "list_item")
     assert later
     assert own.text(own.units[first]).startswith("- The pumps of Kiel:")
-    assert not own.units[first].needs
-    assert all(own.units[at].needs == (first,) for at in later)
+    assert not own.units[first].link.needs
+    assert all(own.units[at].link.needs == (first,) for at in later)
 
 
 def test_a_unit_that_fits_stays_whole() -> None:
@@ -148,8 +148,7 @@ def test_needs_point_at_positions_of_the_same_document() -> None:
     rows = '[{"name": "lighthouse %d", "built": 1871}]'
     docs = [Document("Some prose."), *(Document(f"[{', '.join([rows % n] * 60)}]") for n in range(2))]
     own = split_docs(*docs, budget=60)
-    linked = [(at, unit) for at, unit in enumerate(own.units) if unit.link is not None and unit.link.needs]
+    linked = [(at, unit) for at, unit in enumerate(own.units) if unit.link.needs]
     assert linked
     for at, unit in linked:
-        assert unit.link is not None
         assert all(need in own.positions(unit.doc) and need != at for need in unit.link.needs)

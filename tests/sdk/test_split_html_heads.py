@@ -15,7 +15,8 @@ from tests.sdk.units import grows_linearly, list_units
 
 def read(text: str, size: int = 240) -> list[Node]:
     """Return the nodes of a page that are not markup."""
-    return [node for node in open_html(text, 0, len(text), Sizes(size, size)).children if not node.is_markup]
+    nodes = open_html(text, 0, len(text), Sizes(size, size)).children
+    return [node for node in nodes if node.role != "markup"]
 
 
 def heads_of(text: str, part: str) -> str:
@@ -96,9 +97,9 @@ def test_lines_that_break_inside_a_sentence_stay_whole() -> None:
 
 def test_heads_and_lone_links_are_frames() -> None:
     text = "<h1>A</h1><p><a>Next page</a></p><dl><dt>b</dt><dd>A lamp burns in a harbour.</dd></dl><h2>Z</h2>"
-    assert [text[n.start : n.end] for n in read(text) if n.is_frame] == ["A", "Next page", "b"]
+    assert [text[n.start : n.end] for n in read(text) if n.role == "frame"] == ["A", "Next page", "b"]
     menu = "<ul><li><a>One</a><li><a>Two</a></ul>"
-    assert not any(n.is_frame for n in read(menu))
+    assert not any(n.role == "frame" for n in read(menu))
 
 
 @pytest.mark.parametrize(

@@ -347,4 +347,4 @@ def test_numbered_title_is_not_kept_without_its_paragraph() -> None:
     ],
 )
 def test_signs_say_how_deep_a_heading_or_an_item_is(text: str, unit: int, needs: tuple[int, ...]) -> None:
-    assert split_units(text)[unit].needs == needs
+    assert split_units(text)[unit].link.needs == needs

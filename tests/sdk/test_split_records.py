@@ -84,7 +84,7 @@ def test_parts_of_stanzas_need_their_first_lines(text: str, part: str, head: str
     units = arrange(text, split_units(text), 0, lambda unit: True, Sizes(40, 40))
     assert {unit.kind for unit in units} == {"stanza"}
     parts = [text[unit.start : unit.end].strip() for unit in units]
-    assert head in {parts[need] for need in units[parts.index(part)].needs}
+    assert head in {parts[need] for need in units[parts.index(part)].link.needs}
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_lines_do_not_need_other_records(text: str, line: str, other: str) -> No
 )
 def test_no_first_line_of_a_record_is_kept_alone(text: str) -> None:
     units = split_units(text)
-    heads = {need for unit in units for need in unit.needs}
+    heads = {need for unit in units for need in unit.link.needs}
     assert heads
-    assert all(units[head].needs for head in heads)
+    assert all(units[head].link.needs for head in heads)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_no_first_line_of_a_record_is_kept_alone(text: str) -> None:
 )
 def test_other_lines_are_no_records(text: str) -> None:
     units = split_units(text)
-    assert not any(need < at - 1 for at, unit in enumerate(units) for need in unit.needs)
+    assert not any(need < at - 1 for at, unit in enumerate(units) for need in unit.link.needs)
 
 
 @pytest.mark.parametrize("text", [FAMILY, STATEMENT, CASH_BOOK, TESTS, FILTER, FILES, ENTRIES, ROWS])

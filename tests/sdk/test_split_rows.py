@@ -205,17 +205,16 @@ def test_the_names_of_columns_are_the_frame_of_the_rows(
     text = before + text
     units = arrange(text, split_units(text), 0, lambda _: True, Sizes(40, 40))[bool(before) :]
     links = [unit.link for unit in units]
-    assert all(links)
     assert text[units[0].start : units[0].end].count("\n") == head - 1
-    assert [link.is_frame for link in links if link][: count + 1] == [True, *[False] * count]
-    assert all(bool(before) in link.needs for link in links[1:] if link)
+    assert [link.role for link in links[: count + 1]] == ["frame", *["content"] * count]
+    assert all(bool(before) in link.needs for link in links[1:])
 
 
 def test_rows_without_names_are_free() -> None:
     text = (
         "-rw-r--r--   1 root   4096   a.txt\n-rw-r--r--   1 root   512   b.txt\ndrwxr-xr-x   2 root   64   c"
     )
-    assert not any(unit.link.needs or unit.link.is_frame for unit in open_units(text) if unit.link)
+    assert all(not unit.link.needs and unit.link.role == "content" for unit in open_units(text))
 
 
 ZONE = """pier    IN  A     10.0.0.1
@@ -230,15 +229,15 @@ def test_a_row_with_an_empty_first_cell_needs_the_row_above(above: str) -> None:
     units = open_units(above + ZONE)
     rows = {(above + ZONE)[unit.start : unit.end]: at for at, unit in enumerate(units)}
     for row in ("IN  AAAA  2001:db8::1", "IN  MX    10 mail.example."):
-        assert rows["pier    IN  A     10.0.0.1"] in units[rows[row]].needs
-    assert rows["crane   IN  A     10.0.0.2"] in units[rows["IN  AAAA  2001:db8::2"]].needs
+        assert rows["pier    IN  A     10.0.0.1"] in units[rows[row]].link.needs
+    assert rows["crane   IN  A     10.0.0.2"] in units[rows["IN  AAAA  2001:db8::2"]].link.needs
 
 
 def test_a_table_does_not_begin_in_the_middle_of_a_record() -> None:
     text = "@       SOA   ns1.example. (\n" + ZONE[ZONE.index("\n") + 1 :]
     units = split_units(text)
     assert [unit.kind for unit in units[1:3]] == ["line", "line"]
-    assert all(0 in unit.needs for unit in units[1:3])
+    assert all(0 in unit.link.needs for unit in units[1:3])
 
 
 def test_prose_below_a_table_does_not_change_it() -> None:
@@ -291,7 +290,6 @@ def test_a_method_and_a_constant_need_their_class() -> None:
     for at, body in enumerate(texts):
         link = units[at].link
         if body.startswith(("FIELD", "@property")):
-            assert link is not None
             assert head in link.needs
     assert texts[-1] == "@property\n    def oil(self):\n        return 1"
 

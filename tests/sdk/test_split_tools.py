@@ -290,7 +290,7 @@ def test_title_between_rules_may_follow_text_without_a_blank_line() -> None:
     text = "------\nCRANES\n------\nHook lifts: 4 stones\n-----\nLAMPS\n-----\nOil size 40\n"
     units = split_units(text)
     assert [unit.kind for unit in units] == ["heading", "line", "heading", "line"]
-    assert units[3].needs == (2,)
+    assert units[3].link.needs == (2,)
 
 
 def test_slash_closes_a_namelist() -> None:
@@ -298,8 +298,8 @@ def test_slash_closes_a_namelist() -> None:
     opened = open_all(text, 100, 100)
     closer = len(opened) - 1
     assert text[opened[closer].start :].strip() == "/"
-    assert not opened[closer].is_content
-    assert all(closer in unit.needs for unit in opened[1:closer])
+    assert opened[closer].link.role != "content"
+    assert all(closer in unit.link.needs for unit in opened[1:closer])
 
 
 def test_record_with_a_tag_in_each_line_is_no_code() -> None:
@@ -340,7 +340,7 @@ def test_too_large_function_is_opened_at_its_blocks() -> None:
     text = "crane(red) {\n" + blocks + "}\n"
     opened = open_all(text, 240, 2000)
     for unit in opened:
-        shown = [text[opened[at].start : opened[at].end] for at in unit.needs]
+        shown = [text[opened[at].start : opened[at].end] for at in unit.link.needs]
         if "key3" in text[unit.start : unit.end]:
             assert shown[0] == "crane(red) {"
             assert any(

@@ -17,7 +17,7 @@ def find_needs(text: str, line: str) -> set[str]:
     """Return the lines that a line needs."""
     units = split_units(text)
     lines = [text[unit.start : unit.end].strip() for unit in units]
-    return {lines[need] for need in units[lines.index(line)].needs}
+    return {lines[need] for need in units[lines.index(line)].link.needs}
 
 
 def grows_linearly(run: Callable[[int], object]) -> bool:

@@ -27,7 +27,7 @@ def open_result(text: str) -> list[Range]:
     """Return the units that compete for a limit of `LIMIT` tokens, without markup."""
     count = partial(count_tokens, resolve_counter(None))
     opened = split([Document(text)], make_options({"budget": LIMIT}), count)
-    return [(unit.start, unit.end) for unit in opened.units if not unit.is_markup]
+    return [(unit.start, unit.end) for unit in opened.units if unit.link.role != "markup"]
 
 
 def choose_near(units: list[Range], labels: list[int], rng: random.Random) -> list[int]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tersely.options import CompressionOptions
-from tersely.pack.fill import Candidate, fill_level, fit, priority, sort_by_priority
+from tersely.pack.fill import Candidate, fill_level, fit, list_positions, priority, sort_by_priority
 from tersely.pack.render import Rendered, Renderer, join_documents
 from tersely.score.protocol import Scored, Scores
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
@@ -131,7 +131,7 @@ def choose(
     return Selection(
         kept=kept,
         sequence=sequence,
-        candidates=frozenset(at for candidate in candidates for at in candidate.positions),
+        candidates=list_positions(candidates),
         duplicates=frozenset(c.position for c in candidates if c.key in kept_keys and c.position not in kept),
         rendered=rendered,
         tokens=renderer.count(rendered.text),
@@ -158,9 +158,9 @@ def _find_candidates(
         text = split.documents[doc].text
         for position in split.positions(doc):
             unit = split.units[position]
-            if not unit.is_content:
+            if unit.link.role != "content":
                 continue
-            heads, in_series = unit.needs, unit.series is not None
+            heads, in_series = unit.link.needs, unit.link.series is not None
             needs = set(heads)
             for at in (position, *heads):
                 needs |= _find_context(split, at, room)
@@ -190,11 +190,11 @@ def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
     """
     if not unit.divisible:
         return comparable_words(text)
-    if unit.series is None or unit.kind not in _RECORD_KINDS:
+    if unit.link.series is None or unit.kind not in _RECORD_KINDS:
         return None
     if len(text.split()) < _MIN_WORDS and len(text) < _MIN_CHARACTERS:
         return None
-    return (f"{id(unit.series)} {unit.needs}", text.rstrip(","))
+    return (f"{id(unit.link.series)} {unit.link.needs}", text.rstrip(","))
 
 
 def _find_context(split: Split, position: int, room: int) -> set[int]:
@@ -207,7 +207,7 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
     at: int | None = position
     cost = split.units[position].cost
     while (at := _find_sentence_before(split, at)) is not None:
-        added = {at, *split.units[at].needs}
+        added = {at, *split.units[at].link.needs}
         cost += sum(split.units[need].cost for need in added - context)
         if cost > room:
             break
@@ -224,11 +224,11 @@ def _find_sentence_before(split: Split, position: int) -> int | None:
         return None
     for at in range(position - 1, split.offsets[unit.doc] - 1, -1):
         above = split.units[at]
-        if above.link and above.link.breaks:
+        if above.link.breaks:
             return None
-        if not above.is_markup:
+        if above.link.role != "markup":
             is_near = above.kind == unit.kind and text.count("\n", above.end, unit.start) < 2
-            return at if is_near and above.is_content else None
+            return at if is_near and above.link.role == "content" else None
     return None
 
 

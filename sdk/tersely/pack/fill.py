@@ -41,6 +41,11 @@ class Candidate:
         return {self.position, *(position for position, _ in self.needs)}
 
 
+def list_positions(candidates: Sequence[Candidate]) -> frozenset[int]:
+    """Return the positions of all candidates and of the units that they need."""
+    return frozenset(position for candidate in candidates for position in candidate.positions)
+
+
 def priority(score: float, tokens: float, length_price: float) -> float:
     """Return score / tokens ** length_price. Units of more than 64 tokens count as 64."""
     return score / min(max(tokens, 1), _PRICED_TOKENS) ** length_price
@@ -101,7 +106,7 @@ def fit(
     """
     low, high = 0.0, math.inf
     room = limit * scale
-    everything = len({position for candidate in ranked for position in candidate.positions})
+    everything = len(list_positions(ranked))
     best: frozenset[int] = frozenset()
     overfull: frozenset[int] = frozenset()
     for _ in range(_TRIES):
@@ -163,7 +168,7 @@ def _shrink(
     """Halve `ranked` until it fits, and return its positions. Only odd token counters need this."""
     size = len(ranked) // 2
     while size:
-        positions = frozenset(position for candidate in ranked[:size] for position in candidate.positions)
+        positions = list_positions(ranked[:size])
         if measure(positions) <= limit:
             return positions
         size //= 2

@@ -38,7 +38,7 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
         document: the positions of the document's units.
         kept: the kept ones of them, ascending.
     """
-    active = {series for at in kept if (series := units[at].series) is not None}
+    active = {series for at in kept if (series := units[at].link.series) is not None}
     if not active:
         return []
     active.update(_find_emptied(units, kept))
@@ -54,8 +54,8 @@ def _find_emptied(units: Sequence[Unit], kept: Sequence[int]) -> Iterator[Series
     """Yield the series of each container of which only the head is kept."""
     for before, after in pairwise(kept):
         link = units[before + 1].link
-        is_emptied = after > before + 1 and not units[before].is_content and link is not None
-        if is_emptied and link and link.series is not None and {*link.needs}.issubset(kept):
+        is_emptied = after > before + 1 and units[before].link.role != "content"
+        if is_emptied and link.series is not None and {*link.needs}.issubset(kept):
             yield link.series
 
 
@@ -70,21 +70,21 @@ def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int])
     for first, last, mark in find_omissions(units, document, kept):
         if len(mark) <= units[last].end - units[first].start:
             continue
-        run = [at for at in range(first, last + 1) if not units[at].is_markup]
-        series = units[first].series
+        run = [at for at in range(first, last + 1) if units[at].link.role != "markup"]
+        series = units[first].link.series
         if _is_complete(units, run, {*kept, *run}):
             more.update(run)
         elif series is not None and series.before:
-            more.update(run, *(units[at].needs for at in run))
+            more.update(run, *(units[at].link.needs for at in run))
     return sorted(more.union(kept)) if more else kept
 
 
 def _is_complete(units: Sequence[Unit], run: Sequence[int], kept: set[int]) -> bool:
     """Return whether each unit of a run has its heads among the kept units, and each of its frames has
     content."""
-    needs = {need for at in run for need in units[at].needs}
-    with_body = {need for at in run if units[at].is_content for need in units[at].needs}
-    return needs <= kept and all(units[at].is_content or at in with_body for at in run)
+    needs = {need for at in run for need in units[at].link.needs}
+    with_body = {need for at in run if units[at].link.role == "content" for need in units[at].link.needs}
+    return needs <= kept and all(units[at].link.role == "content" or at in with_body for at in run)
 
 
 def _find_runs(
@@ -99,18 +99,15 @@ def _find_runs(
     runs: list[Omission] = []
     position = start
     while position < stop:
-        series = units[position].series
+        series = units[position].link.series
         if series is None or series not in active:
             position += 1
             continue
         first, count, last = position, 0, position
-        link = units[start - 1].link if start > document.start else None
-        shape_above = None if link is None else link.shape
+        shape_above = units[start - 1].link.shape if start > document.start else None
         alike = 0
         while position < stop:
             link = units[position].link
-            if link is None:
-                break
             if link.series is series:
                 count += link.items
                 alike += link.shape is not None and link.shape == shape_above
@@ -121,7 +118,7 @@ def _find_runs(
         if not count:  # markup alone
             continue
         numbers[series] += 1
-        is_last = position == document.stop or units[position].series is not series
+        is_last = position == document.stop or units[position].link.series is not series
         mark = series.mark(count, numbers[series], is_last=is_last, alike=alike)
         runs.append(Omission(first, last, mark))
     return runs
@@ -147,11 +144,13 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
 
 def _are_markup(units: Sequence[Unit]) -> bool:
     """Return whether there is nothing but markup, which leaves no mark."""
-    return all(unit.is_markup for unit in units)
+    return all(unit.link.role == "markup" for unit in units)
 
 
 def _is_prose(unit: Unit) -> bool:
-    return (unit.kind == "sentence" and unit.series is None and unit.is_content) or unit.is_markup
+    if unit.kind == "sentence" and unit.link.series is None:
+        return unit.link.role != "frame"
+    return unit.link.role == "markup"
 
 
 def mark_before(units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:
@@ -165,7 +164,7 @@ def mark_before(units: Sequence[Unit], document: range, first: int, *, everywher
         whole -= 1
     if whole < first:
         start = units[whole].start
-    elif everywhere and units[first].series is None and not _are_markup(units[document.start : first]):
+    elif everywhere and units[first].link.series is None and not _are_markup(units[document.start : first]):
         start = units[document.start].start
     else:
         return ""
@@ -179,7 +178,7 @@ def mark_after(units: Sequence[Unit], document: range, last: int, *, everywhere:
         whole += 1
     if whole > last:
         end = units[whole].end
-    elif everywhere and units[last].series is None and not _are_markup(units[last + 1 : document.stop]):
+    elif everywhere and units[last].link.series is None and not _are_markup(units[last + 1 : document.stop]):
         end = units[document.stop - 1].end
     else:
         return ""
@@ -191,7 +190,7 @@ def _are_one_unit(above: Unit, below: Unit) -> bool:
     marks."""
     if above.doc != below.doc or above.parent != below.parent:
         return False
-    return above.series is None and below.series is None
+    return above.link.series is None and below.link.series is None
 
 
 def shorten(mark: str, room: int) -> str:

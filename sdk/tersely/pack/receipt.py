@@ -136,7 +136,7 @@ def _reason_dropped(
         return "abstained"
     if unit.doc not in selection.sequence:
         return "max_docs"
-    if unit.is_markup:
+    if unit.link.role == "markup":
         return "markup"
     if not scored.scores.read[at]:
         return "unread"

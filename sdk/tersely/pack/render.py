@@ -73,7 +73,7 @@ class Renderer:
         self._documents: dict[tuple[int, ...], RenderedDocument] = {}
         self._tokens: dict[str, int] = {}
         self._has_series = [
-            any(split.units[at].series is not None for at in positions)
+            any(split.units[at].link.series is not None for at in positions)
             for positions in map(split.positions, range(len(split.documents)))
         ]
 
@@ -191,7 +191,7 @@ def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> Re
 
 def _has_break(units: Sequence[Unit], start: int, stop: int) -> bool:
     """Return whether a line break replaces any of the dropped units at start..stop-1."""
-    return any((link := units[at].link) is not None and link.breaks for at in range(start, stop))
+    return any(units[at].link.breaks for at in range(start, stop))
 
 
 def _mark_omissions(

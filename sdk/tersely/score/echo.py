@@ -127,7 +127,9 @@ def _list_blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
     block: list[int] = []
     last: Unit | None = None
     for at, unit in enumerate(units):
-        if not (unit.divisible and unit.is_content) or (unit.series is not None and unit.series.flows):
+        if not (unit.divisible and unit.link.role == "content") or (
+            unit.link.series is not None and unit.link.series.flows
+        ):
             continue
         if last is not None and not _belongs(unit, last):
             yield block
@@ -140,7 +142,7 @@ def _list_blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
 
 def _belongs(unit: Unit, last: Unit) -> bool:
     """Return whether a part is in the same block as the part before it."""
-    return unit.doc == last.doc and (unit.parent == last.parent or unit.series is last.series)
+    return unit.doc == last.doc and (unit.parent == last.parent or unit.link.series is last.link.series)
 
 
 def _find_echoes(terms: Sequence[str], block: Sequence[Unit], split: Split) -> dict[int, str]:
@@ -167,12 +169,12 @@ def _find_records(echoes: Mapping[int, str], block: Sequence[Unit], split: Split
     If it is the only echo in its series, the series is a record that was divided, and the text of its other
     parts is added.
     """
-    counts = Counter(id(block[at].series) for at in echoes)
+    counts = Counter(id(block[at].link.series) for at in echoes)
     others: dict[int, list[str]] = {}
     for at, unit in enumerate(block):
-        if at not in echoes and counts[id(unit.series)] == 1:
-            others.setdefault(id(unit.series), []).append(split.text(unit).lower())
-    return ["\n".join([text, *others.get(id(block[at].series), ())]) for at, text in echoes.items()]
+        if at not in echoes and counts[id(unit.link.series)] == 1:
+            others.setdefault(id(unit.link.series), []).append(split.text(unit).lower())
+    return ["\n".join([text, *others.get(id(block[at].link.series), ())]) for at, text in echoes.items()]
 
 
 def _covers(terms: Sequence[str], text: str) -> bool:

@@ -34,7 +34,7 @@ from tersely.score.protocol import (
 )
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Bypass, Split, choose_documents
 from tersely.types import Document
-from tersely.units import Unit
+from tersely.units import UNLINKED, Unit
 
 logger = logging.getLogger("tersely")
 
@@ -129,8 +129,8 @@ def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
             position=position - split.offsets[unit.doc],
             cost=unit.cost / cost_of_a_token,
             error=error,
-            is_event=unit.series is not None and unit.series.flows,
-            is_content=unit.is_content,
+            is_event=unit.link.series is not None and unit.link.series.flows,
+            is_content=unit.link.role == "content",
         )
         for position, (unit, error) in enumerate(zip(split.units, rate_errors(split).tolist(), strict=True))
     ]
@@ -177,7 +177,7 @@ def _run_model(
         with_text = [doc for doc in to_read if split.positions(doc)]
         to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
     structure = None
-    if any(unit.is_member for unit in split.units):  # prose does not need it
+    if any(unit.link is not UNLINKED and unit.is_member for unit in split.units):  # prose does not need it
         from tersely.score.structure import Structure
 
         structure = Structure(query, split)

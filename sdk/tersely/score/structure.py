@@ -80,7 +80,7 @@ the request, ascending. A head that is not a member itself is scored as prose.""
 def find_parts(split: Split) -> Parts:
     """Return the parts of structure among all units."""
     members = {at for at, unit in enumerate(split.units) if unit.is_member}
-    heads = {need for at in members for need in split.units[at].needs}
+    heads = {need for at in members for need in split.units[at].link.needs}
     return {at: split.units[at] for at in sorted(members | heads)}
 
 
@@ -177,7 +177,7 @@ def match(query: str, texts: Sequence[str], parts: Parts) -> Floats:
     severe = rate_severity(texts, units)
     weight = _FAILURE if _ASKS_FOR_FAILURES.search(query) else _UNASKED_FAILURE
     scores = 1.0 - (1.0 - words) * (1.0 - weight * severe)
-    scores[[unit.is_markup or not unit.is_member for unit in units]] = 0.0
+    scores[[unit.link.role == "markup" or not unit.is_member for unit in units]] = 0.0
     return _follow_time(scores, units)
 
 
@@ -209,7 +209,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Parts) -> Floats:
 
 def _is_content(parts: Sequence[Unit]) -> NDArray[np.bool_]:
     """Return which parts are members with content, not frames or markup, shape (parts,)."""
-    return np.array([part.is_member and part.is_content for part in parts], dtype=np.bool_)
+    return np.array([part.is_member and part.link.role == "content" for part in parts], dtype=np.bool_)
 
 
 def rate_severity(texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
@@ -238,14 +238,16 @@ def rate_severity(texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
 
 def _follow_time(scores: Floats, parts: Sequence[Unit]) -> Floats:
     """Lower the scores of events that repeat others, and raise those near an event with a high score."""
-    flows = [part.series is not None and part.series.flows for part in parts]
+    flows = [part.link.series is not None and part.link.series.flows for part in parts]
     if not any(flows):
         return scores
     out = scores.copy()
     alike: dict[tuple[object, str | None, float], list[int]] = {}
     for row, (part, does) in enumerate(zip(parts, flows, strict=True)):
-        if does and part.link is not None:
-            alike.setdefault((part.series, part.link.shape, round(float(scores[row]), 2)), []).append(row)
+        if does:
+            alike.setdefault((part.link.series, part.link.shape, round(float(scores[row]), 2)), []).append(
+                row
+            )
     for rows in alike.values():
         # The first and the last of equal events show how long they went on, so both keep their scores.
         for rank, row in enumerate([rows[0], *rows[:0:-1]]):
@@ -254,7 +256,7 @@ def _follow_time(scores: Floats, parts: Sequence[Unit]) -> Floats:
     for distance, share in enumerate(_NEAR, 1):
         for row in np.flatnonzero(out > 0.3).tolist():
             for other in (row - distance, row + distance):
-                if 0 <= other < len(parts) and parts[other].series is parts[row].series:
+                if 0 <= other < len(parts) and parts[other].link.series is parts[row].link.series:
                     near[other] = max(near[other], share * out[row])
     return np.where(flows, np.maximum(out, near), out)
 
@@ -326,11 +328,12 @@ def _find_above(held: Floats, parts: Parts) -> Floats:
     above = np.zeros_like(held)
     known: dict[tuple[int, ...], Floats] = {}
     for number, part in enumerate(parts.values()):
-        if not (part.is_member and part.needs):
+        if not (part.is_member and part.link.needs):
             continue
-        if part.needs not in known:
-            known[part.needs] = held[[row[need] for need in part.needs]].max(axis=0)
-        above[number] = known[part.needs]
+        needs = part.link.needs
+        if needs not in known:
+            known[needs] = held[[row[need] for need in needs]].max(axis=0)
+        above[number] = known[needs]
     return above
 
 

@@ -28,7 +28,7 @@ from tersely.split.stanzas import open_stanzas
 from tersely.split.tables import open_table
 from tersely.split.xml_tree import open_xml
 from tersely.split.yaml import open_yaml
-from tersely.units import Kind, Link, Series, Unit
+from tersely.units import UNLINKED, Kind, Link, Series, Unit
 
 _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "diff": open_diff,
@@ -89,8 +89,8 @@ def arrange(
                 parts = _open_numbered(text, unit, is_large, sizes, len(arranged), depth)
             elif unit.kind == "row" or (unit.divisible and is_large(unit)):
                 parts = _open(text, unit, series, len(arranged), sizes, depth)
-            if unit.kind in _TABLES and (row := next((p for p in parts if p.is_content), None)):
-                place = [*row.needs, place[0] + parts.index(row)]
+            if unit.kind in _TABLES and (row := next((p for p in parts if p.link.role == "content"), None)):
+                place = [*row.link.needs, place[0] + parts.index(row)]
             places.append(place)
             for part in parts or (unit,):
                 link = part.link if parts else _make_link(text, unit, series, kind)
@@ -100,28 +100,26 @@ def arrange(
     return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
 
 
-def _make_link(text: str, unit: Unit, series: Series | None, kind: str) -> Link | None:
-    """Return the link that puts an unopened unit into its series; None without a series.
+def _make_link(text: str, unit: Unit, series: Series | None, kind: str) -> Link:
+    """Return the link that puts an unopened unit into its series, if it has one.
 
     A comment gets a link that says that it is markup.
     """
     if unit.kind == "comment":
-        return Link(None, 0, (), is_frame=False, is_markup=True)
+        return Link(None, 0, (), "markup")
     if series is None:
-        return None
+        return UNLINKED
     shape = find_shape(text, unit.start, unit.end) if kind == "log" else None
-    return Link(series, 1, (), is_frame=False, shape=shape)
+    return Link(series, 1, (), shape=shape)
 
 
-def _add_heads(unit: Unit, heads: Link | None, places: Sequence[Sequence[int]]) -> Unit:
+def _add_heads(unit: Unit, heads: Link, places: Sequence[Sequence[int]]) -> Unit:
     """Return a part of a unit, with the unit's heads added to what it needs."""
-    if heads is None or unit.is_markup:
+    if heads is UNLINKED or unit.link.role == "markup":
         return unit
-    needs = tuple(sorted({place for need in heads.needs for place in places[need]}))
-    if unit.link is None:
-        return replace(unit, link=Link(None, 1, needs, heads.is_frame))
-    needs = tuple(sorted({*unit.link.needs, *needs}))
-    return replace(unit, link=replace(unit.link, needs=needs, is_frame=unit.link.is_frame or heads.is_frame))
+    needs = {*unit.link.needs, *(place for need in heads.needs for place in places[need])}
+    role = "frame" if heads.role == "frame" else unit.link.role
+    return replace(unit, link=replace(unit.link, needs=tuple(sorted(needs)), role=role))
 
 
 def _open(
@@ -154,13 +152,12 @@ def _open_fences(
     last = first + len(inner) + 1
     series = Series()
     head, tail = text[unit.start : left].rstrip(), text[right : unit.end].lstrip()
-    yield Unit(unit.start, unit.start + len(head), "code", True, link=Link(None, 1, (last,), is_frame=True))
+    yield Unit(unit.start, unit.start + len(head), "code", True, link=Link(None, 1, (last,), "frame"))
     for part in inner:
-        link = part.link or Link(series, 1, (), is_frame=False)
-        needs = (first, *(need + first + 1 for need in link.needs), last)
-        link = replace(link, series=link.series or series, needs=needs)
+        needs = (first, *(need + first + 1 for need in part.link.needs), last)
+        link = replace(part.link, series=part.link.series or series, needs=needs)
         yield Unit(part.start + left, part.end + left, "code", True, link=link)
-    yield Unit(unit.end - len(tail), unit.end, "code", True, link=Link(None, 0, (first,), is_frame=True))
+    yield Unit(unit.end - len(tail), unit.end, "code", True, link=Link(None, 0, (first,), "frame"))
 
 
 def _open_numbered(

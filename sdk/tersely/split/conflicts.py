@@ -62,7 +62,7 @@ def add_markers(units: Sequence[Unit], conflicts: Sequence[Sequence[Range]]) -> 
 
     A unit in a conflict, or one that needs such a unit, needs all markers of the conflict.
     """
-    frame = Link(None, 1, (), is_frame=True)
+    frame = Link(None, 1, (), "frame")
     signs = [Unit(*span, "line", True, link=frame) for markers in conflicts for span in markers]
     merged = sorted([*units, *signs], key=lambda unit: unit.start)
     starts = [unit.start for unit in merged]
@@ -75,6 +75,8 @@ def add_markers(units: Sequence[Unit], conflicts: Sequence[Sequence[Range]]) -> 
     moved = [at for at in range(len(merged)) if at not in markers_at]
     for at, unit in enumerate(merged):
         merged[at] = unit if at in markers_at else unit.move_needs(moved)
-        for marker in {marker for need in (at, *merged[at].needs) for marker in around.get(need, ())} - {at}:
+        for marker in {marker for need in (at, *merged[at].link.needs) for marker in around.get(need, ())} - {
+            at
+        }:
             merged[at] = merged[at].add_need(marker)
     return merged

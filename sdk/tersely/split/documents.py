@@ -249,13 +249,13 @@ def _divide(
             siblings = Counter(unit.parent for unit in units)
             units = [replace(u, is_part=True) if siblings[u.parent] > 1 else u for u in units]
         base += len(units)
-        yield [unit.move_needs(moved) for unit in units]
+        yield [unit.move_needs(moved) if unit.link.needs else unit for unit in units]
 
 
 def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool) -> list[Unit]:
     """Return the unit with its cost, or its pieces if it exceeds `room` and may be cut."""
     cost = measure(text[unit.start : unit.end])
-    is_whole = cost <= room or unit.series is not None or not unit.is_content
+    is_whole = cost <= room or unit.link.series is not None or unit.link.role != "content"
     pieces = [] if is_whole else cut(text, unit, cost, room, is_alone=is_alone)
     if len(pieces) < 2:
         return [unit.at_cost(cost)]

@@ -131,7 +131,7 @@ class _Reader:
         breaks = bool(name) and not _INLINE.fullmatch(name)
         if breaks:
             self._close_block(name if tag[1] or name == "br" else "")
-        self._markup.append(Node(tag.start(), position, items=0, is_markup=True, breaks=breaks))
+        self._markup.append(Node(tag.start(), position, items=0, role="markup", breaks=breaks))
         if position == tag.end():
             self._follow(name, tag[3] or "", is_opening)
         return position
@@ -267,11 +267,11 @@ class _Reader:
         """Make frames of the heads that have something under them, and of links in a page of text."""
         wanted = {id(head) for node in self._nodes for head in node.wants}
         for node in self._nodes:
-            node.is_frame = id(node) in self._heads and id(node) in wanted
+            node.role = "frame" if id(node) in self._heads and id(node) in wanted else "content"
         length = sum(node.end - node.start for node in self._nodes)
         if 2 * sum(node.end - node.start for node in self._debris) <= length:
             for node in self._debris:
-                node.is_frame = True
+                node.role = "frame"
 
 
 def _unite(nodes: list[Node]) -> list[Node]:

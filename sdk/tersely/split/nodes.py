@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tersely.split.lines import Lines, Range, find_lines, strip
-from tersely.units import Kind, Link, Series, Unit
+from tersely.units import Kind, Link, Role, Series, Unit
 
 DEEPEST = 40
 """Largest number of containers inside each other that are opened. Anything deeper is one part."""
@@ -43,10 +43,8 @@ class Node:
     wants: list[Node] = field(default_factory=list["Node"])
     """Nodes elsewhere in the tree that it needs, as `else` needs `if`. If one is a container, it needs only
     the head and the tail of that container."""
-    is_frame: bool = False
-    """Whether it is never kept alone: the nodes that want it come with it."""
-    is_markup: bool = False
-    """Whether it is never kept."""
+    role: Role = "content"
+    """A frame is never kept alone: the nodes that want it come with it. Markup is never kept."""
     breaks: bool = False
     """Whether a line break replaces it, if it is markup."""
 
@@ -132,7 +130,7 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
         """Append the units of a node, which is a member of `series`; return their positions."""
         begin, children = len(spans), node.children
         if children:
-            head = append(node.start, children[0].start, Link(series, node.items, (), is_frame=True))
+            head = append(node.start, children[0].start, Link(series, node.items, (), "frame"))
             frame = list(head)
             has_anchor = False
             for child in children:
@@ -140,14 +138,14 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
                 if child.is_anchor and (own := names[id(child)]):
                     frame += own
                     has_anchor = True
-            tail = append(children[-1].end, node.end, Link(series, 0, (), is_frame=True))
+            tail = append(children[-1].end, node.end, Link(series, 0, (), "frame"))
             frames[id(node)] = head + tail
             frame += tail
             names[id(node)] = frame if has_anchor else []
             for own in needs[begin:]:
                 own.update(frame)
         else:
-            link = Link(series, node.items, (), node.is_frame, is_markup=node.is_markup, breaks=node.breaks)
+            link = Link(series, node.items, (), node.role, node.breaks)
             names[id(node)] = frames[id(node)] = append(node.start, node.end, link)
         place = range(begin, len(spans))
         places.append((node, place))

@@ -116,7 +116,7 @@ class _LinkFinder:
         for unit in sorted(self._needs.keys() | frames):
             needs = tuple(sorted(self._needs.get(unit, set[int]()) - {unit}))
             if needs or unit in frames:
-                links[unit] = Link(None, 1, needs, unit in frames)
+                links[unit] = Link(None, 1, needs, "frame" if unit in frames else "content")
         return links
 
     def _tie_heads(self) -> None:

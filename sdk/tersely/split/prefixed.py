@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tersely.split.lines import Format, Lines, Range, mask, strip
 from tersely.split.nodes import join_lines
-from tersely.units import Link, Series, Unit
+from tersely.units import UNLINKED, Link, Series, Unit
 
 _NUMBERED = re.compile(
     r"""[ \t]*+(?:
@@ -183,9 +183,10 @@ class Prefixed:
         series = Series()
         restored: list[Unit] = []
         for number, group in enumerate(groups):
-            needed = {owners[need] for unit in group for need in unit.needs} - {number}
+            needed = {owners[need] for unit in group for need in unit.link.needs} - {number}
             needs = tuple(sorted(at for owner in needed for at in places[owner]))
-            link = _merge([unit.link or Link(series, 1, (), False) for unit in group], series, needs)
+            links = [Link(series, 1, ()) if unit.link is UNLINKED else unit.link for unit in group]
+            link = _merge(links, series, needs)
             restored += (Unit(*span, "code", True, link=link) for span in spans[number])
         return restored
 
@@ -207,9 +208,8 @@ def _merge(links: Sequence[Link], otherwise: Series, needs: tuple[int, ...]) -> 
     """Return the link of units that become one."""
     series = links[0].series
     items = sum(link.items for link in links if link.series is series) if series else 1
-    is_frame = all(link.is_frame for link in links)
-    is_markup = all(link.is_markup for link in links)
-    return Link(series or otherwise, items, needs, is_frame, is_markup, shape=links[0].shape)
+    role = links[0].role if len({link.role for link in links}) == 1 else "content"
+    return Link(series or otherwise, items, needs, role, shape=links[0].shape)
 
 
 def read_prefixed(text: str, start: int, end: int) -> Prefixed:

@@ -127,7 +127,7 @@ def _add_indented(text: str, node: Node, lines: Sequence[Range], sizes: Sizes, d
 
 def _make_paragraph(text: str, lines: Sequence[Range], sizes: Sizes) -> Node:
     node = Node(lines[0][0], lines[-1][1])
-    node.is_frame = _is_bare(text, lines)
+    node.role = "frame" if _is_bare(text, lines) else "content"
     head = 2 if _TERM.match(text, *lines[0]) else 1
     if node.end - node.start > sizes.part and len(lines) > head + 1:
         node.children, node.series = join_lines(lines[head:], sizes.part), Series(_COMMENT)

@@ -140,9 +140,7 @@ def _find_script_starts(prose: str) -> Iterator[int]:
 def _remove_false_starts(prose: str, starts: list[int]) -> list[int]:
     kept: list[int] = []
     previous = 0
-    cancellation = current_cancellation()
     for start, following in pairwise([*starts, len(prose)]):
-        cancellation.check()
         if not _is_false(prose, previous, start, following):
             kept.append(start)
             previous = start

@@ -261,7 +261,7 @@ class _Source:
         for syntax in group.nodes:
             for members in self._find_lists(syntax):
                 if children:  # such as `} else {`
-                    between = Node(children[-1].end, members[0].start, is_anchor=True, is_frame=True)
+                    between = Node(children[-1].end, members[0].start, is_anchor=True, role="frame")
                     children.append(between)
                 children += self._make_members(members, depth + 1)
         node.open(children, Series("// "))

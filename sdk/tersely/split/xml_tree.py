@@ -61,12 +61,12 @@ def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     is_embedded = start > 0 and not text[:start].isspace()  # then the declaration separates it from the rest
     for sort, node in prolog:
         if not is_embedded and node.start == start and _DECLARATION.match(text, start):
-            node.is_markup, node.items = True, 0
+            node.role, node.items = "markup", 0
             declarations.append(node)
         elif sort == "comment" and node.end - node.start >= _LONG_COMMENT:
             comments.append(node)
         else:
-            node.is_frame, node.items = True, 0
+            node.role, node.items = "frame", 0
             others.append(node)
     root.end = end
     root.wants = others
@@ -216,9 +216,7 @@ class _Reader:
             else:
                 if nodes:
                     nodes[-1].end = cut
-                nodes.append(
-                    Node(cut, start + unit.end, is_frame=unit.link is not None and unit.link.is_frame)
-                )
+                nodes.append(Node(cut, start + unit.end, role=unit.link.role))
                 reached = start + unit.end
                 if unit.kind in _LINED and unit.end - unit.start > self._size and not inside:
                     lines = list(find_lines(self._text, nodes[-1].start, nodes[-1].end))
@@ -228,7 +226,7 @@ class _Reader:
             return [Node(start, end)]
         nodes[0].start, nodes[-1].end = start, end
         for unit, place in zip(units, places, strict=True):
-            nodes[place].wants += [nodes[places[need]] for need in unit.needs if places[need] != place]
+            nodes[place].wants += [nodes[places[need]] for need in unit.link.needs if places[need] != place]
         return nodes
 
     def _blank_tags(self, start: int, end: int) -> str:
