@@ -9,7 +9,15 @@ import numpy as np
 
 from benchmarks import command
 from benchmarks.command import Measured, make_parser, run, track
-from benchmarks.quality.controls import CHARACTERS, MINILM_WHOLE, OURS, WHOLE, load_selector, make_controls
+from benchmarks.quality.controls import (
+    CHARACTERS,
+    MINILM_WHOLE,
+    OURS,
+    WHOLE,
+    CachedScorer,
+    load_selector,
+    make_controls,
+)
 from benchmarks.quality.runner import (
     OWN,
     SETTINGS,
@@ -77,7 +85,8 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> Measured:
     """Run every task that the options name."""
     require_slim()
-    ours, model = load_selector(options.model, options.threads)
+    selector, model = load_selector(options.model, options.threads)
+    ours = CachedScorer(selector)  # the control of whole documents reads the same scores
     names = options.tasks or [name for name, task in TASKS.items() if "eval" in task.sources]
     lines: list[Line] = []
     for name in names:
