@@ -125,7 +125,7 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
             parents.pop()
         own = [*parents, *(region[name] for head in chain for name in names[head] if name != at)]
         heads = [Head(tuple(name.units), name.indent, name.run, is_line=at < top) for name in own]
-        parents.append(place)
+        parents += [place] if len(parents) < _DEEPEST else []
         if columns and at > below:
             heads.append(Head((*columns.units,), columns.indent, columns.run, is_line=True))
         found[place] = Cycle(region[0], [region[head] for head in chain], heads)

@@ -22,6 +22,7 @@ _GAP = re.compile(r" {2,}|\t+")
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
 _NOTE = re.compile(r"\s*\|\s+\S")
 _VALUED = re.compile(r"[^\s:=]\s*[:=](?![:=])")
+"""The end of a name before its value."""
 _SIGN = re.compile(r"\s*(?:([^\w\s])(?=[^\W\d_])|([^\W\d_]\S*))")
 _FEWEST_SECTIONS = 3
 _MOST_LINES = 6
@@ -208,10 +209,11 @@ def find_sections(places: Sequence[Place]) -> Iterator[Place]:
         titles = [place for place in plain if most and _first_sign(place) == most[0][0]]
         if len(titles) < _FEWEST_SECTIONS or not most[0][0]:
             continue
-        above = len(plain) - len(titles)
-        is_mixed = {*lines[:above]} != {*plain[:above]} or any(place.below in plain for place in titles)
+        above, empty = len(plain) - len(titles), {*plain}
+        are_apart = not any(place.below in empty for place in titles)
         differ = len({place.line for place in titles}) == len(titles)
-        if differ and lines[above] is titles[0] and not is_mixed and len(lines) >= len(titles) * 3:
+        is_first = lines[: above + 1] == [*plain[:above], titles[0]]
+        if are_apart and differ and is_first and len(lines) >= len(titles) * 3:
             yield from (place for place in titles if not place.has_body)
 
 
