@@ -15,6 +15,10 @@ from tersely.units import Series
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _WORD = re.compile(r"\S+")
+_FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")
+"""A word in capitals before a gap. In a text of more than capitals it names the field of its line."""
+_NUMBER = re.compile(r"\d{5}")
+"""A part of a word that is too long for a year: the word is a value."""
 _TIME = re.compile(r"\d+:\d\d:\d\d")
 _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
 """The line that psql or MySQL prints above a record if each value is on a separate line."""
@@ -86,14 +90,18 @@ def are_names(first: str, below: Sequence[str]) -> bool:
     None of its words is a value. Either it is in capitals, or all rows in `below` have values.
     """
     words = first.split()
-    if len(words) < 2 or "=" in words or not _GAP.search(first[:_LONGEST_LINE]):
-        return False  # an assignment is not a row
+    if len(words) < 2 or not _GAP.search(first[:_LONGEST_LINE]):
+        return False
+    if words[0].endswith(":") or not {"=", ":"}.isdisjoint(words):
+        return False  # a field is not a row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
         words = words[1:]  # both rows begin with a time
-    if any("@" in word or VALUE.fullmatch(word) for word in words):
+    if any("@" in word or VALUE.fullmatch(word) or _NUMBER.search(word) for word in words):
         return False
     if not any(map(str.islower, first)):
         return True
+    if _FIELD_NAME.match(first) and any(map(_FIELD_NAME.match, below)):
+        return False
     return all(any(map(VALUE.fullmatch, row.split())) for row in below)
 
 

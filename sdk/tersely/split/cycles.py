@@ -25,6 +25,7 @@ from tersely.split.tags import (
     find_period,
     has_value,
     is_regular,
+    list_outer,
     read_levels,
     speaks,
 )
@@ -33,9 +34,10 @@ _NAME = re.compile(r"[\W\d]*(?:name|title)\b", re.IGNORECASE)
 """The start of a line that names its record but is not its first line."""
 _IDENTITY = re.compile(r"[\W\d]*(?:\w*name|\w*id|title)\b", re.IGNORECASE)
 """The same for a record that contains other records."""
-_OTHERS = ("heading", "log", "code", "diff", "html", "xml", "settings")
+_OTHERS = ("heading", "log", "code", "html", "xml", "settings")
 """Kinds of blocks that are never part of a cycle."""
-_LABEL = re.compile(r"[^\W\d][\w .-]*[:=]")
+_LISTED = re.compile(r"(\w+)\|.*\n\1\|")
+"""Two lines of a list: cells, the first of which says what they are. A record with a list contains others."""
 _FEWEST_LINES = 6
 _DEEPEST = 4
 """Largest depth of the search. Each step searches inside the records found, or the lines outside them."""
@@ -95,6 +97,8 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
     columns = _find_columns(region, owners)
     below = region.index(columns) if columns else len(region)
     starts = [at for at in names if owners[at] is None]
+    top = min(starts)
+    parents: list[Place] = []  # lines above the first record that are indented less
     prefaces = find_prefaces(region, sorted(starts))
     bodies: dict[int, list[int]] = {start: [] for start in starts}
     for at, owner in enumerate(owners):
@@ -107,21 +111,24 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
             names[start].insert(0, at)
     chains: dict[int | None, tuple[int, ...]] = {None: ()}
     last = max(at for at, owner in enumerate(owners) if owner is not None)
-    for at, owner in enumerate(owners):
-        if at > last and region[at].run != region[last].run:
+    for at, (place, owner) in enumerate(zip(region, owners, strict=True)):
+        if at > last and place.run != region[last].run:
             break  # it is below all records
         chain = chains[owner]
         chains[at] = (*chain, at)
         if at in prefaces:
             start = region[prefaces[at]]
-            heads = [] if is_comment(region[at].block) else [Head((*start.units,), start.indent, start.run)]
-            found[region[at]] = Cycle(region[0], [], heads)
+            heads = [] if is_comment(place.block) else [Head((*start.units,), start.indent, start.run)]
+            found[place] = Cycle(region[0], [], heads)
             continue
-        own = [region[name] for head in chain for name in names[head] if name != at]
-        heads = [Head(tuple(name.units), name.indent, name.run) for name in own]
+        while parents and (at > top or parents[-1].indent >= place.indent or parents[-1].run != place.run):
+            parents.pop()
+        own = [*parents, *(region[name] for head in chain for name in names[head] if name != at)]
+        heads = [Head(tuple(name.units), name.indent, name.run, is_line=at < top) for name in own]
+        parents += [place] if len(parents) < _DEEPEST else []
         if columns and at > below:
             heads.append(Head((*columns.units,), columns.indent, columns.run, is_line=True))
-        found[region[at]] = Cycle(region[0], [region[head] for head in chain], heads)
+        found[place] = Cycle(region[0], [region[head] for head in chain], heads)
 
 
 def _find_columns(region: Sequence[Place], owners: Sequence[int | None]) -> Place | None:
@@ -140,6 +147,9 @@ def _find_names(region: Sequence[Place], owners: Sequence[int | None]) -> dict[i
     """
     names: dict[int, list[int]] = {owner: [] for owner in owners if owner is not None}
     holders = {owners[owner] for owner in names}
+    for (above, place), owner in zip(pairwise(region), owners[1:], strict=True):
+        if _LISTED.match(f"{above.line}\n{place.line}"):
+            holders.add(owner)
     for at, owner in enumerate(owners):
         if owner is None or at in names or region[at].indent > region[owner].indent:
             continue
@@ -164,7 +174,7 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
         return levels
     if period := find_period(region):
         return [at - at % period if at % period else None for at in range(len(region))]
-    outer = _list_outer(region)
+    outer = list_outer(region)
     if (found := _find_outer_owners([region[at] for at in outer])) is None:
         return None
     owners: list[int | None] = [None] * len(region)
@@ -173,21 +183,6 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
         owners[at] = None if owner is None else outer[owner]
         owners[at + 1 : below] = [at if at in starts else owners[at]] * (below - at - 1)
     return owners
-
-
-def _list_outer(region: Sequence[Place]) -> list[int]:
-    """Return the lines that are indented least, and those with a name that is aligned to the right."""
-    ends = [
-        name.end() + place.indent if (name := _LABEL.match(place.line.lstrip())) else 0 for place in region
-    ]
-    column, count = Counter(filter(None, ends)).most_common(1)[0] if any(ends) else (0, 0)
-    is_aligned = count * 5 >= len(region) * 4
-    base = min((place.indent for place in region), default=0)
-    return [
-        at
-        for at, (place, end) in enumerate(zip(region, ends, strict=True))
-        if place.indent == base or (is_aligned and end == column)
-    ]
 
 
 def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:

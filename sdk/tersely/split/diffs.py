@@ -8,7 +8,7 @@ from tersely.split.lines import Format, Lines, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines_below
 from tersely.units import Series
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@|@@ @@$")
 _HEADER = re.compile(
     r"diff |index |--- |\+\+\+ |new file|deleted file|similarity |dissimilarity |rename |copy |old mode"
     r"|new mode|Binary files |Index: |={20,}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -21,6 +21,10 @@ _RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s
 _GAP = re.compile(r" {2,}|\t+")
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
 _NOTE = re.compile(r"\s*\|\s+\S")
+_VALUED = re.compile(r"[^\s:=]\s*[:=](?![:=])")
+"""The end of a name before its value."""
+_SIGN = re.compile(r"\s*(?:([^\w\s])(?=[^\W\d_])|([^\W\d_]\S*))")
+_FEWEST_SECTIONS = 3
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
 
@@ -188,6 +192,34 @@ def find_sectioned(places: Sequence[Place]) -> Sequence[Place]:
         return []
     more = [place for place in places if not place.indent and key(place) == key(first)]
     return sorted({places[0], *leaders, *more}, key=lambda place: place.block.start)
+
+
+def find_sections(places: Sequence[Place]) -> Iterator[Place]:
+    """Yield the lines without values that begin alike, each right above lines that have values.
+
+    All lines have one indent, and are in one run. At least three begin alike. Other lines without values
+    are above them.
+    """
+    siblings: dict[tuple[int, int], list[Place]] = defaultdict(list)
+    for place in places:
+        siblings[place.run, place.indent].append(place)
+    for lines in siblings.values():
+        plain = [place for place in lines if place.block.kind != "line" or not _VALUED.search(place.line)]
+        most = Counter(map(_first_sign, plain)).most_common(1)
+        titles = [place for place in plain if most and _first_sign(place) == most[0][0]]
+        if len(titles) < _FEWEST_SECTIONS or not most[0][0]:
+            continue
+        above, empty = len(plain) - len(titles), {*plain}
+        are_apart = not any(place.below in empty for place in titles)
+        differ = len({place.line for place in titles}) == len(titles)
+        is_first = lines[: above + 1] == [*plain[:above], titles[0]]
+        if are_apart and differ and is_first and len(lines) >= len(titles) * 3:
+            yield from (place for place in titles if not place.has_body)
+
+
+def _first_sign(place: Place) -> str:
+    """Return the first word of a line, or the sign right before that word."""
+    return found[1] or found[2] if (found := _SIGN.match(place.line)) else ""
 
 
 def _first_words(place: Place) -> str:

@@ -159,7 +159,7 @@ class State:
 
     def close_record(self, head: Head | None) -> None:
         """Forget the record if `head`, a head that no longer applies, is its first line."""
-        if head and self.record and head.units[0] == self.record.units[0]:
+        if head and self.record and head.begin == self.record.begin:
             self.record = None
 
     def list_fixed(self) -> list[Head]:

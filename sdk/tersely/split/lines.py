@@ -76,8 +76,16 @@ _MAYBE = re.compile(
 
 OPENED_COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
 """The first line of a block comment that a later line closes."""
-CLOSER = re.compile(r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z|(?:end(?:if|ef)?|fi|done|esac)\b\W*+))++")
+CLOSER = re.compile(
+    r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z|(?:end(?: if|if|ef)?|END-[A-Z]+|fi|done|esac)\b\W*+))++"
+)
 """Lines that only close the blocks above them."""
+TICKED = re.compile(r"\[(?:[*+!x? -]|\d+/\d+)\]\s")
+"""A sign, or a step such as 2/4, in brackets at the start of a line of a report, or of a task."""
+REPORT = re.compile(
+    r"(?!.*[.!?]\s).*\s\.{3}|[A-Z\d]+(?:-[A-Z\d]+)*\.?(?:\s+[A-Z\d]+(?:-[A-Z\d]+)*\.?){1,5}", re.DOTALL
+)
+"""A line that says what is being done, such as `Listing cranes ...`, or a few words in capitals."""
 FRAME = re.compile(r"#\d+\s")
 """The number of a frame of the stack, as debuggers print it."""
 

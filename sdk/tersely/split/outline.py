@@ -19,7 +19,7 @@ from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_comment, is_rule
+from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_rule
 from tersely.split.prose import QUOTE, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.units import Link
@@ -60,7 +60,7 @@ class _LinkFinder:
         self._dividers: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
-        self._comments = {-1, *(place.units[0] for place in places if is_comment(place.block))}
+        self._comments = {-1, *(place.units[0] for place in places if surroundings.is_note(place))}
         """The units that no head is kept for if another one is under it; -1 is no unit."""
         self._names: dict[int, int] = {}
         """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
@@ -92,7 +92,7 @@ class _LinkFinder:
                 state.step = None
             is_step = self._around.starts_step(place)
             if is_step:
-                state.step = state.sender = state.entry = state.record = None
+                state.step = state.sender = state.entry = state.record = state.quote = None
             heads = state.list_heads(place.indent)
             if not divides and (cycle := self._cycles.get(place)):
                 own = [self._head(head.units[0], head) for head in cycle.heads]
@@ -176,7 +176,7 @@ class _LinkFinder:
             if is_apart or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
         if place in self._records.repeated:
-            state.record = None
+            state.record = state.announcer = None
         if state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
             state.announcer = None
         if state.label and not self._around.goes_on(place, state.label):

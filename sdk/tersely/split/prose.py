@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tersely.split.lines import Likeness, Lines, rate_line
+from tersely.split.lines import REPORT, TICKED, Likeness, Lines, rate_line
 from tersely.split.sentence_starts import CLOSING, PHRASE
 from tersely.units import Kind
 
@@ -64,8 +64,8 @@ _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
 _NAMED_QUOTE = re.compile(r"\s*[\w.-]+ \"[^\"]*\"\s*")
 _SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{6,})")
 """A sign of code between blanks, an annotation with arguments, or dots that lead to a value."""
-_COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S")
-"""A gap between columns; justified text has gaps of fewer spaces."""
+_COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S|^[A-Z]{3,}\s{2,}\S")
+"""A gap between columns, or after a word in capitals; justified text has gaps of fewer spaces."""
 _GAP = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
 _FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
 """A line with at least this many gaps, and one for so many words, has columns."""
@@ -79,8 +79,6 @@ _FEWEST_PAIRS = 4
 _MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
 """The permissions of a file at the start of a line of `ls -l`. The file's name may be a dot, which is not
 the end of a sentence."""
-_TICKED = re.compile(r"\[[*+!x? -]\]\s")
-"""A sign in brackets at the start of a line of a report, or of a task."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -228,7 +226,8 @@ def is_prose(text: str) -> bool:
         len(words) < 2
         or " # " in sample
         or _MODE.match(sample)
-        or _TICKED.match(sample)
+        or TICKED.match(sample)
+        or REPORT.fullmatch(sample)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or ("..." in sample and _LED.match(sample))
@@ -260,6 +259,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     right = PREFIX.sub("", right.rstrip(), count=1)
     if (
         _are_alike(left, right)
+        or TICKED.match(right)
         or ("..." in left and _LED.match(left) and _LED.match(right))
         or (_are_fields(left.split()) and not left.endswith(","))
         or (_NAMED_QUOTE.fullmatch(left) and _NAMED_QUOTE.fullmatch(right))

@@ -21,8 +21,11 @@ BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally
 """The start of a line that continues the statement above it, such as `else` or `except`."""
 _STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|-{3,}[^\W\d_].*[^-]$")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
+_DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
+"""A line in parentheses that says how the words below it are spoken."""
 _VALUE = re.compile(r"[:=]\s")
-_BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S")
+_BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S|\.\w+:\s*$")
+"""The start of an item, or a label such as `.L2:` inside the part that another label begins."""
 _MOST_NAMES = 16
 """Largest number of lines above that share the body of a line."""
 _MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}", re.VERBOSE)
@@ -55,6 +58,9 @@ class Surroundings:
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         self._titles |= below_heading & captions
         self._captioned = {place.run for place in self._titles & captions}
+        sections = [*headlines.find_sections(places)]
+        self._titles.update(sections)
+        self._captioned.update(place.run for place in sections)
         leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned(places)
         self._titles.update(leaders)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
@@ -196,7 +202,7 @@ class Surroundings:
         """Return whether a block with the prefix `>` continues text without a prefix right above it."""
         above = place.above or place
         is_near = above.block.last == place.block.first and not above.block.prefix
-        return is_near and place.block.prefix == ">"
+        return is_near and place.block.prefix == ">" and not self._has_answers
 
 
 def is_title(place: Place) -> bool:
@@ -229,16 +235,25 @@ def announces_entries(place: Place) -> bool:
 
 
 def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
-    """Add to `needs` that each comment, and each line of tags such as `@slow`, needs the line below it."""
+    """Add to `needs` that each note needs the line below it."""
     target: int | None = None
     for place in reversed(places):
         if place.below is None or place.below.block.first != place.block.last:
             target = None
-        if not (is_comment(place.block) or _TAGS_ALONE.fullmatch(place.line)):
+        if not is_note(place):
             target = place.units[0]
         elif target is not None:
             for unit in place.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
+
+
+def is_note(place: Place) -> bool:
+    """Return whether a line is about the line below: a comment, tags such as `@slow`, or a direction such as
+    `(quietly)` that is not indented more than the line above it."""
+    if is_comment(place.block) or (_TAGS_ALONE.fullmatch(place.line) and place.block.kind != "code"):
+        return True
+    is_inner = place.above is not None and place.above.indent >= place.indent and not place.starts_run
+    return is_inner and _DIRECTION.fullmatch(place.line) is not None
 
 
 def _find_continued(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from tersely.split.lines import TICKED
 from tersely.split.places import FIELD_SIGNS, Place
 from tersely.split.prose import is_prose
 
@@ -22,6 +23,7 @@ _MESSAGE = re.compile(r"\S+:\d+:")
 _VALUE = re.compile(r"\w\S*\d|\d")
 """The start of a word with a digit."""
 _LABEL = re.compile(r"\s*\w[\w .-]+[:=]\s")
+_FIELD = re.compile(r"[^\W\d][\w .-]*[:=]")
 _END = re.compile(r"\W*(?:/|end(?![a-z]))", re.IGNORECASE)
 _LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
 """A level at the start of a line."""
@@ -65,7 +67,7 @@ def speaks(place: Place) -> bool:
     return (
         place.block.kind == "sentence"
         or place.speaks
-        or (tag is not None and is_prose(place.line[tag.end() :]))
+        or (tag is not None and not TICKED.match(place.line) and is_prose(place.line[tag.end() :]))
     )
 
 
@@ -177,6 +179,21 @@ def read_levels(region: Sequence[Place]) -> list[int | None] | None:
         above.append(at)
     tops = sum(owner is None for owner in owners)
     return owners if tops > 1 and len(set(owners)) > 2 else None
+
+
+def list_outer(region: Sequence[Place]) -> list[int]:
+    """Return the lines that are indented least, and those with a name that is aligned to the right."""
+    ends = [
+        name.end() + place.indent if (name := _FIELD.match(place.line.lstrip())) else 0 for place in region
+    ]
+    column, count = Counter(filter(None, ends)).most_common(1)[0] if any(ends) else (0, 0)
+    is_aligned = count * 5 >= len(region) * 4
+    base = min((place.indent for place in region), default=0)
+    return [
+        at
+        for at, (place, end) in enumerate(zip(region, ends, strict=True))
+        if place.indent == base or (is_aligned and end == column)
+    ]
 
 
 def find_period(region: Sequence[Place]) -> int | None:
