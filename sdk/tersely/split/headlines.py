@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.columns import find_words, fits
-from tersely.split.lines import Lines
-from tersely.split.places import CUE, Place, opens
+from tersely.split.lines import CLOSER, LONGEST_ITEM, Lines
+from tersely.split.places import CUE, Place, is_comment, opens
 from tersely.split.records import LABEL, first_word
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
@@ -104,20 +104,26 @@ def goes_on(place: Place, indent: int) -> bool:
     return place.indent > indent or not place.line.lstrip()[:1].isalpha()
 
 
-def find_comments(places: Sequence[Place]) -> dict[Place, Sequence[Place]]:
-    """Map each line that ends with an opening bracket to the comment right above it, such as `# lamps`.
+def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
+    """Map each line to the comment right above it, unless the comment is long.
 
-    The comment looks like a heading. In a text with paragraphs or list items it is a heading:
-    then return nothing.
+    In a text without paragraphs and list items, a line such as `# lamps` is not a heading but a comment if it
+    stands above a line with an opening bracket or with deeper lines.
     """
-    if any(place.block.kind in ("sentence", "list_item") for place in places):
-        return {}
-    return {
-        below: (place,)
-        for place, below in pairwise(places)
-        if place.line.startswith("# ") and place.block.kind == "heading"
-        if below.block.first == place.block.last and opens(below)
-    }
+    has_text = any(
+        place.block.kind in ("sentence", "list_item") and not is_comment(place.block) for place in places
+    )
+    found: dict[Place, Place] = {}
+    goes_on, start = False, 0
+    for place, below in pairwise(places):
+        start = start if goes_on else place.block.start
+        is_above = is_comment(place.block)
+        if place.block.kind == "heading" and place.line.lstrip().startswith("# ") and not has_text:
+            is_above = opens(below) or below.has_body
+        goes_on = is_above and below.block.first == place.block.last and below.indent >= place.indent
+        if goes_on and below.block.start - start <= LONGEST_ITEM and not CLOSER.fullmatch(below.line):
+            found[below] = place
+    return found
 
 
 def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[Place]]:

@@ -68,7 +68,7 @@ class _LinkFinder:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
-        self._headers = {**find_headers(places, lines), **self._around.comments}
+        self._headers = find_headers(places, lines)
         self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
@@ -98,6 +98,8 @@ class _LinkFinder:
                 own = [self._head(head.units[0], head) for head in cycle.heads]
                 heads = [*state.list_fixed(), *filter(cycle.allows, heads), *own, *cycle.names]
             heads += [self._head(header.units[0], header) for header in self._headers.get(place, ())]
+            if comment := self._around.comments.get(place):
+                heads += [self._head(unit, comment) for unit in comment.units]
             self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)

@@ -1,0 +1,66 @@
+"""Comments, names and the heads of blocks come with what they stand above."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sdk.test_split_outline import check_notation
+
+CASES = {
+    "a comment above a setting": """
+1*      |<Yard north>
+2  1 6  |    Crane "tall"
+3  1 4 6|    # raised for the long ropes
+4  1 3 6|    RopeLimit 7962
+5  1 6  |    Lamp off
+6* 1    |</Yard>
+7*      |<Yard south>
+8  7 11 |    Crane "low"
+9  7 11 |    RopeLimit 512
+10 7 11 |    Lamp on
+11* 7   |</Yard>
+""",
+    "a comment of two lines above the first line of a block": """
+1*      |crane north
+2  1    |    hook 7
+3  1    |    rope 9
+        |
+4  6    |; the old crane
+5  4 6  |; stands at the pier
+6* 4 5  |crane south
+7  4 5 6|    hook 12
+8  4 5 6|    rope 14
+""",
+    "a comment that looks like a heading, inside of a block": """
+1          |option yard "north";
+2*  11     |pier 10.1.34.0 width 12 {
+3  2 11    |  range 10.65.146.123 10.160.128.158;
+4* 2 5 11  |  # lamp on floor 8
+5* 2 4 11  |  host lamp-eight {
+6  2 4 5 7 |    wick ce:66:03;
+7* 2 4 5   |  }
+8* 2 11    |  host lamp-nine {
+9  2 8 10  |    wick ce:66:04;
+10* 2 8    |  }
+11*  2     |}
+""",
+    "a comment that looks like a heading, above one of two blocks": """
+1* 2      |# the north yard, ask Ada
+2*        |Host crane-one
+3  1 2    |    Port 7355
+4  1 2    |    User ada
+          |
+5*        |Host crane-two
+6  5      |    Port 5250
+7  5      |    User bo
+          |
+8* 9      |# the south yard, ask Bo
+9*        |Host crane-three
+10 8 9    |    Port 12
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
+def test_lines_are_kept_with_what_stands_above_them(notation: str) -> None:
+    check_notation(notation)
