@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tersely.split.arrange import arrange
+from tersely.split.nodes import Sizes
+from tersely.split.sentences import split_units
 from tests.sdk.test_split_outline import check_notation
 
 CASES = {
@@ -64,3 +67,40 @@ CASES = {
 @pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
 def test_lines_are_kept_with_what_stands_above_them(notation: str) -> None:
     check_notation(notation)
+
+
+THRIFT = """/** Holds one lamp of the pier. */
+struct Lamp {
+  1: required string wick,
+  2: optional i32 weight,
+  3: optional i32 height,
+}
+
+/** Holds one rope of the yard. */
+struct Rope {
+  1: required string hemp,
+  2: optional i32 length,
+}
+"""
+
+
+def open_parts(text: str) -> list[tuple[str, set[str]]]:
+    """Return each part of a text that is opened as far as possible, with the parts that it needs."""
+    units = arrange(text, split_units(text), 0, lambda _: True, Sizes(60, 60))
+    texts = [text[unit.start : unit.end] for unit in units]
+    return [(own, {texts[need] for need in unit.link.needs}) for own, unit in zip(texts, units, strict=True)]
+
+
+def test_a_short_comment_above_a_block_is_a_part_of_its_head() -> None:
+    text = "enum Yard {\n  NORTH = 1;\n  SOUTH = 2;\n}\n\n" + THRIFT
+    parts = dict(open_parts(text))
+    head = "/** Holds one lamp of the pier. */\nstruct Lamp {"
+    assert head in parts["2: optional i32 weight,"]
+
+
+def test_a_long_run_of_code_is_not_cut_inside_of_a_block() -> None:
+    block = "  yard.crane{} = {{\n    rope = 7;\n    hook = {{\n      wick = 9;\n    }};\n  }};\n"
+    text = "{\n" + "\n".join(f"  # needed since {at}\n" + block.format(at) for at in range(20)) + "}\n"
+    starts = [text[unit.start :].split("\n")[0] for unit in split_units(text)]
+    assert len(starts) > 3
+    assert all(start.startswith(("{", "}", "# needed", "yard.crane")) for start in starts), starts

@@ -108,7 +108,7 @@ def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
     """Map each line to the comment right above it, unless the comment is long.
 
     In a text without paragraphs and list items, a line such as `# lamps` is not a heading but a comment if it
-    stands above a line with an opening bracket or with deeper lines.
+    is indented, or stands above a line with an opening bracket or with deeper lines.
     """
     has_text = any(
         place.block.kind in ("sentence", "list_item") and not is_comment(place.block) for place in places
@@ -119,7 +119,7 @@ def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
         start = start if goes_on else place.block.start
         is_above = is_comment(place.block)
         if place.block.kind == "heading" and place.line.lstrip().startswith("# ") and not has_text:
-            is_above = opens(below) or below.has_body
+            is_above = place.indent > 0 or opens(below) or below.has_body
         goes_on = is_above and below.block.first == place.block.last and below.indent >= place.indent
         if goes_on and below.block.start - start <= LONGEST_ITEM and not CLOSER.fullmatch(below.line):
             found[below] = place

@@ -25,9 +25,9 @@ _CLOSING = re.compile(
 """The start of a line that belongs to the block above it."""
 _ENTRY = re.compile(r"\s*(?:[-*+•]|\d+[.)]|:\w[^:]*:|[\w.*`]+(?: ?\([^()]*\))? ?:)(?:\s|$)")
 """The start of an entry in a docstring: an item, or a name and what it means."""
-_COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
+COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
 """The start of a comment line. Directives of C are not comments."""
-_ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
+_ABOVE = re.compile(rf"{COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 """The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
 of CSS and `@article{...,` of BibTeX are heads themselves."""
 _EMPTY_COMMENT = re.compile(r"\s*(?:#+|//+|/\*+|\*+/?)?\s*")
@@ -115,17 +115,20 @@ def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
 
 
 def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> list[Node]:
-    """Return the nodes of a block: one leaf if it is small; otherwise the comment above it is separate."""
+    """Return the nodes of a block: one leaf if it is small; otherwise a long comment above it is separate."""
     node = Node(lines[0][0], lines[-1][1])
     if node.end - node.start <= sizes.whole or depth >= DEEPEST or len(lines) < _FEWEST:
         return [node]
     first = 0
     while first < len(lines) and _is_above(text, lines, first):
         first = _find_closed(text, lines, first) or first + 1
-    comment = open_comment(text, lines[:first], sizes.part)
     if first == len(lines):
-        return comment
+        return open_comment(text, lines, sizes.part)
     node = _open_declaration(text, lines[first:], sizes, before, depth)
+    if lines[first][0] - lines[0][0] <= sizes.part:
+        node.start = lines[0][0]
+        return [node]
+    comment = open_comment(text, lines[:first], sizes.part)
     for part in comment:
         part.wants = [node]
     return [*comment, node]
@@ -138,7 +141,7 @@ def _is_above(text: str, lines: Ranges, at: int) -> bool:
         return False
     below = [line for line in lines[at + 1 : at + 2] if not _is_blank(text, line)]
     is_head = any(find_indent(text, line) > find_indent(text, lines[at]) for line in below)
-    return not is_head or _COMMENT.match(text, *lines[at]) is not None
+    return not is_head or COMMENT.match(text, *lines[at]) is not None
 
 
 def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> Node:
@@ -172,8 +175,7 @@ def _split_blocks(text: str, lines: Ranges) -> list[list[Range]]:
         if not blocks or (starts and not is_above):
             blocks.append([])
         blocks[-1].append(line)
-        if not is_blank:
-            is_above = starts and _ABOVE.match(text, *line) is not None
+        is_above = starts and _ABOVE.match(text, *line) is not None
         if closing := find_closing(text[slice(*line)].rstrip()):
             here = last.get(closing, -1)
         elif end := _find_closed(text, lines, at):
