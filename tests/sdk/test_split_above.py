@@ -61,6 +61,45 @@ CASES = {
 9*        |Host crane-three
 10 8 9    |    Port 12
 """,
+    "a function whose body ends with a bare word": """
+1          |CREATE FUNCTION lamp_sum(p_pier integer)
+2  1       |RETURNS numeric AS
+3* 1 6     |BEGIN
+4  1 3 6   |    oil := 3;
+5  1 3 6   |    RETURN 65 * oil;
+6* 1 3     |END;
+           |
+7          |CREATE FUNCTION rope_sum(p_pier integer)
+8  7       |RETURNS numeric AS
+9* 7 12    |BEGIN
+10 7 9 12  |    hemp := 3;
+11 7 9 12  |    RETURN 9 * hemp;
+12* 7 9    |END;
+""",
+    "a branch that ends with a hyphen": """
+1* 2     |    IF LAMP-OIL > 660
+2  1 3   |        PERFORM FILL-LAMP
+3* 1 2   |    END-IF.
+4        |    STOP RUN
+""",
+    "a tree with a colon as a branch": """
+1*       |Lift [hook, rope]
+2* 1     |+- Sort [hook]
+3* 1 2   |   +- Join Inner
+4* 1 2 3 |      :- Filter (hook > 3)
+5  1 2 3 4|      :  +- Scan cranes [hook, weight]
+6* 1 2 3 |      +- Filter (rope > 9)
+7  1 2 3 6|         +- Scan ropes [rope, length]
+""",
+    "a tree that begins with a plus": """
+1*       |northYard - the cranes of the north
+2  1     |+--- org.pier:crane:4.1
+3  1     |+--- org.pier:hook:2.0
+4* 1     |\\\\--- com.yard:lamp:3.2
+5  1 4   |     +--- org.pier:wick:1.1
+6* 1 4   |     \\\\--- org.pier:oil:2.2
+7  1 4 6 |          \\\\--- org.pier:can:1.0
+""",
 }  # fmt: skip
 
 
@@ -104,3 +143,15 @@ def test_a_long_run_of_code_is_not_cut_inside_of_a_block() -> None:
     starts = [text[unit.start :].split("\n")[0] for unit in split_units(text)]
     assert len(starts) > 3
     assert all(start.startswith(("{", "}", "# needed", "yard.crane")) for start in starts), starts
+
+
+def test_begin_belongs_to_the_deeper_lines_right_above_it() -> None:
+    body = "".join(f"  lamp{at} <= wick{at} when clk = '1' else oil;\n" for at in range(6))
+    text = f"architecture rtl of crane is\n  signal wick : unsigned;\nbegin\n{body}end architecture rtl;\n"
+    text = "use pier.lamps.all;\n" + text + text.replace("crane", "yard")
+    units = arrange(text, split_units(text), 0, lambda _: True, Sizes(60, 60))
+    texts = [text[unit.start : unit.end] for unit in units]
+    for unit in units:
+        if "lamp3" in text[unit.start : unit.end]:
+            heads = " ".join(texts[need] for need in unit.link.needs)
+            assert ("of crane is" if unit.start < len(text) // 2 else "of yard is") in heads

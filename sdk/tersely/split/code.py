@@ -141,8 +141,8 @@ def _leave_block(lines: Lines, index: int, end: int) -> int:
     starts = [*heads, *(at for at in starts if lines.indent(at + 1) > lines.indent(at))]
     start = min(starts, key=lines.indent, default=end)
     if lines.indent(below) <= lines.indent(start):
-        return end
-    while start < end and COMMENT.match(lines.texts[start - 1]):
+        start = end
+    while start > index + 1 and COMMENT.match(lines.texts[start - 1]):
         start -= 1
     return start
 

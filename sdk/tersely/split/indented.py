@@ -25,6 +25,8 @@ _CLOSING = re.compile(
 """The start of a line that belongs to the block above it."""
 _ENTRY = re.compile(r"\s*(?:[-*+•]|\d+[.)]|:\w[^:]*:|[\w.*`]+(?: ?\([^()]*\))? ?:)(?:\s|$)")
 """The start of an entry in a docstring: an item, or a name and what it means."""
+_BEGIN = re.compile(r"\s*begin\b", re.IGNORECASE)
+"""The start of a line that belongs to the block above it if that block has deeper lines right above."""
 COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
 """The start of a comment line. Directives of C are not comments."""
 _ABOVE = re.compile(rf"{COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
@@ -172,6 +174,8 @@ def _split_blocks(text: str, lines: Ranges) -> list[list[Range]]:
             continue
         is_blank = _is_blank(text, line)
         starts = not is_blank and find_indent(text, line) <= base and not _CLOSING.match(text, *line)
+        if at and starts and _BEGIN.match(text, *line):
+            starts = find_indent(text, lines[at - 1]) <= base
         if not blocks or (starts and not is_above):
             blocks.append([])
         blocks[-1].append(line)

@@ -76,7 +76,9 @@ _MAYBE = re.compile(
 
 OPENED_COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
 """The first line of a block comment that a later line closes."""
-CLOSER = re.compile(r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z|(?:end(?:if|ef)?|fi|done|esac)\b\W*+))++")
+CLOSER = re.compile(
+    r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z|(?:(?i:end)|endif|endef|fi|done|esac)\b\W*+))++"
+)
 """Lines that only close the blocks above them."""
 FRAME = re.compile(r"#\d+\s")
 """The number of a frame of the stack, as debuggers print it."""

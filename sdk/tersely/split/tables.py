@@ -14,7 +14,9 @@ from tersely.units import Series
 _DELIMITER_ROW = re.compile(
     r"\s*+[|+]?\s*+:?-++:?\s*+(?:[|+]\s*+:?-++:?\s*+)++[|+]?\s*$|\s*+\|\s*+:?-++:?\s*+\|\s*$"
 )
-_GRID_LINE = re.compile(r"\s*(?:\+[-=+:]{2,}|[\u2500\u2501\u250c\u250f\u2552-\u2554\u256d])")
+_GRID_LINE = re.compile(
+    r"\s*(?:\+[-=+:]{2,}+(?![^\S\n]+\w.*[^\s+]\s*$)|[\u2500\u2501\u250c\u250f\u2552-\u2554\u256d])"
+)
 _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
 _TITLE = re.compile(r"[ \t]*(\|++)(?=[^|\n]*\w)[^|\n]*+\1[ \t]*\n[ \t]*\|*\+-[-+|]*[ \t]*$", re.MULTILINE)
 """The title of a box in a table of AWS: the more bars, the deeper."""
