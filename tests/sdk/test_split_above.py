@@ -155,3 +155,57 @@ def test_begin_belongs_to_the_deeper_lines_right_above_it() -> None:
         if "lamp3" in text[unit.start : unit.end]:
             heads = " ".join(texts[need] for need in unit.link.needs)
             assert ("of crane is" if unit.start < len(text) // 2 else "of yard is") in heads
+
+
+TABLES = {
+    "a rule between all rows": """
+1*       |┌────────┬────────┬────────┐
+2* 1     |│ Crane  │ Hook   │ Weight │
+3* 1 2 7 |├────────┼────────┼────────┤
+4 1 2 3 7|│ north  │ iron   │ 12.0   │
+5        |├────────┼────────┼────────┤
+6 1 2 3 7|│ south  │ steel  │ 9.5    │
+7*       |└────────┴────────┴────────┘
+""",
+    "numbered names": """
+1*   |Pier          Crane 1   Crane 2   Crane 3
+2  1 |North Mole    18:04     19:42     18:44
+3  1 |South Mole    20:22     15:51     21:46
+4  1 |West Mole     09:12     21:23     09:11
+""",
+    "two tables with a rule below the names": """
+1*     |Crane    Hook    Weight
+2*     |-----------------------
+3 1 2  |north    iron    12
+4 1 2  |south    steel   9
+       |
+5*     |Ropes:
+6* 5   |Pier     Rope    Length
+7* 5 6 |-----------------------
+8 5 6 7|east     hemp    40
+9 5 6 7|west     wire    55
+10     |-----------------------
+11 6 7 |total            95
+""",
+    "a long rule below the names": """
+1*     |Number   Crane        Operator     Machine                              Version      Remark
+2*     |-------------------------------------------------------------------------------------------
+3  1 2 |84687    north        Ada          10.0.0.9 (yard:24121)                3.11         old
+4  1 2 |47649    south        Bo           10.0.0.7 (yard:28123)                3.11         new
+5  1 2 |67652    west         Cleo         10.0.0.3 (yard:33188)                3.11         old
+""",
+    "rows that go on in the next line": """
+1    |1    lamp for the pier     20       450.58            1563.79
+2    |2    wick of hemp          50       677.84            1790.23
+3    |3    oil for the lamp      41       159.25            5838.55
+4 3  |     from the old yard
+5    |4    hook of iron          60       804.45            4419.30
+6    |5    rope of the crane     91       108.25            2634.15
+7 6  |     nine metres long
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("notation", TABLES.values(), ids=TABLES.keys())
+def test_rows_are_kept_with_the_names_and_the_row_that_they_need(notation: str) -> None:
+    check_notation(notation)
