@@ -209,3 +209,14 @@ TABLES = {
 @pytest.mark.parametrize("notation", TABLES.values(), ids=TABLES.keys())
 def test_rows_are_kept_with_the_names_and_the_row_that_they_need(notation: str) -> None:
     check_notation(notation)
+
+
+def test_the_lines_of_a_block_need_its_name() -> None:
+    fields = (
+        '    name = "{}",\n    ropes = [\n        "hemp",\n        "wire",\n    ],\n    size = "{}",\n)\n'
+    )
+    text = "\n".join(f"crane_rule(\n{fields.format(f'yard{at}', f'length {at}')}" for at in range(4))
+    units = arrange(text, split_units(text), 0, lambda _: True, Sizes(40, 40))
+    texts = [text[unit.start : unit.end] for unit in units]
+    needs = {own: [texts[need] for need in unit.link.needs] for own, unit in zip(texts, units, strict=True)}
+    assert any('name = "yard2"' in need for need in needs['size = "length 2",'])

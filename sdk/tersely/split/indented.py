@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from tersely.split.lines import OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
-from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.nodes import DEEPEST, Node, Sizes, mark_name
 from tersely.units import Series
 
 Ranges = Sequence[Range]
@@ -155,6 +155,7 @@ def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth
     inner = [at for at in range(1, stop) if not _is_blank(text, lines[at])]
     ends = [*(at for at in inner if find_indent(text, lines[at]) <= base), stop]
     children = open_indented(text, lines[1 : ends[0]], sizes, before, depth + 1) if ends[0] > 1 else []
+    mark_name(text, children)
     for head, end in pairwise(ends):
         children.append(_open_declaration(text, _strip(text, lines[head:end]), sizes, before, depth + 1))
     node.open(children, Series(before))
