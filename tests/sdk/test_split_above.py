@@ -194,6 +194,17 @@ TABLES = {
 4  1 2 |47649    south        Bo           10.0.0.7 (yard:28123)                3.11         new
 5  1 2 |67652    west         Cleo         10.0.0.3 (yard:33188)                3.11         old
 """,
+    "a list of the names above the rows": """
+1*         |yard_
+2* 1 3 4   | _crane_label
+3* 1 2 4   | _crane_height
+4* 1 2 3   | _crane_hook
+5  1 2 3 4 | north 12.5 iron
+6  1 2 3 4 | south 9.5 steel
+7  1 2 3 4 | west 3.25 iron
+8  1 2 3 4 | east 7.75 steel
+9          |yard_keeper
+""",
     "rows that go on in the next line": """
 1    |1    lamp for the pier     20       450.58            1563.79
 2    |2    wick of hemp          50       677.84            1790.23

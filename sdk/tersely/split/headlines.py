@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from tersely.split.columns import find_words, fits
 from tersely.split.lines import CLOSER, LONGEST_ITEM, Lines
@@ -156,6 +156,22 @@ def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[
             found.update(dict.fromkeys(run, header))
         run = []
     return found
+
+
+def find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:
+    """Yield each row of a table, and the lines above that name its columns, one word on each line.
+
+    There are at least three names, and right below them at least three rows with as many words.
+    """
+    words = {place: len(place.line.split()) for place in places}
+    groups = [
+        list(group) for _, group in groupby(places, lambda place: (place.run, place.indent, words[place]))
+    ]
+    for names, rows in pairwise(groups):
+        are_near = (names[0].run, names[0].indent) == (rows[0].run, rows[0].indent)
+        are_names = words[names[0]] == 1 and 2 < len(names) == words[rows[0]]
+        if are_near and are_names and len(rows) > 2:
+            yield from ((row, names) for row in rows)
 
 
 def _list_lines(place: Place) -> range:

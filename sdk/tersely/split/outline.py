@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from tersely.split import surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
-from tersely.split.headlines import find_headers
+from tersely.split.headlines import find_headers, find_listed
 from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
@@ -68,7 +68,7 @@ class _LinkFinder:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
-        self._headers = find_headers(places, lines)
+        self._headers = {**dict(find_listed(places)), **find_headers(places, lines)}
         self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
