@@ -8,6 +8,7 @@ from tersely.split.arrange import arrange
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tests.sdk.test_split_outline import check_notation
+from tests.sdk.units import grows_linearly
 
 CASES = {
     "a comment above a setting": """
@@ -231,3 +232,8 @@ def test_the_lines_of_a_block_need_its_name() -> None:
     texts = [text[unit.start : unit.end] for unit in units]
     needs = {own: [texts[need] for need in unit.link.needs] for own, unit in zip(texts, units, strict=True)}
     assert any('name = "yard2"' in need for need in needs['size = "length 2",'])
+
+
+@pytest.mark.parametrize("line", ["# a\n", "a\n", "a b c\n", "crane  1\n-----------\n", "  # a\n  b {\n"])
+def test_lines_above_others_are_found_in_linear_time(line: str) -> None:
+    assert grows_linearly(lambda size: split_units(line * (size // len(line) * 4)))

@@ -126,13 +126,16 @@ def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
     return found
 
 
-def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[Place]]:
+def find_headers(
+    places: Sequence[Place], lines: Lines, comments: dict[Place, Place]
+) -> dict[Place, Sequence[Place]]:
     """Map each row of a table to the lines above that name its columns, even across blank lines or comments.
+    Also map each line to the comment right above it.
 
     A rule is below the names. A run below the rule belongs to the table if one of its first lines is aligned
     with the rule or has enough cells.
     """
-    found: dict[Place, Sequence[Place]] = {}
+    found: dict[Place, Sequence[Place]] = dict(_find_listed(places))
     header: Sequence[Place] = ()
     columns: Sequence[tuple[int, int]] = ()
     run: list[Place] = []
@@ -155,10 +158,10 @@ def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[
         if any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows):
             found.update(dict.fromkeys(run, header))
         run = []
-    return found
+    return found | {place: (*found.get(place, ()), comment) for place, comment in comments.items()}
 
 
-def find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:
+def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:
     """Yield each row of a table, and the lines above that name its columns, one word on each line.
 
     There are at least three names, and right below them at least three rows with as many words.
