@@ -127,8 +127,10 @@ def _lacks_first_cell(lines: Lines, index: int) -> bool:
 
 
 def _is_aligned(line: str) -> bool:
+    """Return whether a line has cells, and does not open a bracket."""
     line = line[:_LONGEST_LINE].strip()
-    return len(_GAP.findall(line)) >= 2 and _WIDE_GAP.search(line) is not None
+    has_cells = len(_GAP.findall(line)) >= 2 and _WIDE_GAP.search(line) is not None
+    return has_cells and not line.endswith(("(", "[", "{"))
 
 
 def skip_rows(
