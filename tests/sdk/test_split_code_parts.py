@@ -198,6 +198,6 @@ def test_comment_inside_a_block_is_not_cut_apart() -> None:
     lines = "".join(f"  hook({number});\n" for number in range(30))
     comment = "  /* The ropes\n  are old,\n  so\n  */\n"
     text = f"crane() {{\n{lines}{comment}{lines}}}\n"
-    units = open_units(text, 40)
+    units = open_units(text, 30)
     heads = list_heads(text, units, find_unit(text, units, "are old"))
     assert {"crane() {", "/* The ropes", "*/", "}"} <= {*heads}

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from tersely.split.continued import join_continued
-from tersely.split.indented import open_indented
+from tersely.split.indented import COMMENT, open_indented
 from tersely.split.json_values import find_json_end
 from tersely.split.lines import (
     CLOSER,
@@ -100,12 +100,6 @@ def find_code_end(lines: Lines, index: int) -> int | None:
         return None  # a word such as `end` closes a block above, and so may a tag
     base = lines.indent(index)
     end = _find_run_end(lines, index, index, base)
-    if end - index == LONGEST_RUN and end < len(lines) and lines.indent(end) > base:
-        # Do not end the run inside a record.
-        starts = [at for at in range(end - 1, index, -1) if lines.indent(at) == base]
-        heads = [at for at in starts if lines.texts[at].rstrip().endswith((":", ","))]
-        heads = heads or [at for at in starts if lines.indent(at - 1) > base < lines.indent(at + 1)]
-        end = next(iter(heads), end)
     if all(map(_TAGGED.match, lines.texts[index:end])):
         return None
     if any(
@@ -123,11 +117,34 @@ def find_code_end(lines: Lines, index: int) -> int | None:
         if kinds.count(Likeness.PROSE) * 2 > len(kinds) or max(kinds) < Likeness.MAYBE:
             break
         end = longer
+    if end - index >= LONGEST_RUN:
+        end = _leave_block(lines, index, end)
     closer = lines.skip_blank(end)
     if closer < len(lines) and lines.indent(closer) == base and CLOSER.fullmatch(lines.texts[closer]):
         end = closer + 1
     value = next((line for line in range(index + 1, end) if find_json_end(lines, line)), end)
     return value if value == end or value > index + 1 else None
+
+
+def _leave_block(lines: Lines, index: int, end: int) -> int:
+    """Return the index after a long run, moved up so that the run does not end inside of a block.
+
+    It ends above the last line of the lowest indent that begins a block in its lower half, and above the
+    comment right above that line.
+    """
+    below = lines.skip_blank(end)
+    if below == len(lines):
+        return end
+    inner = [at for at in range(end - 1, index + LONGEST_RUN // 2, -1) if not lines.is_blank(at)]
+    starts = [at for at in inner if lines.texts[at].lstrip()[0] not in ")]}"]
+    heads = [at for at in starts if lines.texts[at].rstrip().endswith((":", ","))]
+    starts = [*heads, *(at for at in starts if lines.indent(at + 1) > lines.indent(at))]
+    start = min(starts, key=lines.indent, default=end)
+    if lines.indent(below) <= lines.indent(start):
+        start = end
+    while start > index + 1 and COMMENT.match(lines.texts[start - 1]):
+        start -= 1
+    return start
 
 
 def _find_run_end(lines: Lines, index: int, first: int, indent: int) -> int:

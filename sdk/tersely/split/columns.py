@@ -25,6 +25,8 @@ _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t
 _LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
 """A name with one to four words, a colon and a value."""
 _FIELD = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")
+_RULE = re.compile(r"[ \t]*([-=])\1{9,}[ \t]*")
+"""A rule below all names of columns."""
 _MANY_COLUMNS = 4
 """With at least this many columns, a single row below their names makes a table."""
 _SAMPLE = 8
@@ -36,7 +38,8 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after the rows below the names of columns; None if `index` has no such names."""
     texts = lines.texts
     names = find_words(texts[index])
-    rows = texts[index + 1 : index + 3]
+    start = index + 1 + (_RULE.fullmatch(texts[index + 1]) is not None)
+    rows = texts[start : start + 2]
     below = list(takewhile(lambda row: fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), rows))
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
@@ -53,7 +56,10 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
         count = len(row.split())
         return count >= len(names) or (count >= columns and has_gap)  # shifted by a long value
 
-    return _find_rows_end(lines, index, index + 1, is_row)
+    end = _find_rows_end(lines, index, start, is_row)
+    last = texts[end : end + 2] if start > index + 1 else []
+    has_total = len(last) == 2 and _RULE.fullmatch(last[0]) and is_row(last[1]) and last[1][:1].strip()
+    return end + 2 if has_total else end
 
 
 def find_words(line: str) -> list[tuple[int, int]]:
@@ -96,7 +102,8 @@ def are_names(first: str, below: Sequence[str]) -> bool:
         return False  # a field is not a row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
         words = words[1:]  # both rows begin with a time
-    if any("@" in word or VALUE.fullmatch(word) or _NUMBER.search(word) for word in words):
+    has_value = any("@" in word or VALUE.fullmatch(word) or _NUMBER.search(word) for word in words)
+    if has_value and not _are_numbered(first):
         return False
     if not any(map(str.islower, first)):
         return True
@@ -105,12 +112,21 @@ def are_names(first: str, below: Sequence[str]) -> bool:
     return all(any(map(VALUE.fullmatch, row.split())) for row in below)
 
 
+def _are_numbered(line: str) -> bool:
+    """Return whether the cells of a row with numbers are all one word and a number, as `Crane 1` is."""
+    cells = [cell.split() for cell in _GAP.split(line[:_LONGEST_LINE].strip())]
+    numbered = [cell for cell in cells if any(map(VALUE.fullmatch, cell))]
+    are_pairs = all(len(cell) == 2 and cell[0].isalpha() and cell[1].isdigit() for cell in numbered)
+    return are_pairs and len({word for word, _ in numbered}) == 1 < len({*map(tuple, numbered)})
+
+
 def _find_aligned_end(lines: Lines, index: int) -> int | None:
     """Return the index after three or more rows aligned by spaces; None if there are fewer."""
     if _lacks_first_cell(lines, index):
         return None
-    end = _find_rows_end(lines, index, index, _is_aligned)
-    return end if end - index >= 3 else None
+    words = find_words(lines.texts[index])
+    end = _find_rows_end(lines, index, index, lambda row: _is_aligned(row) or _continues(words, row))
+    return end if sum(map(_is_aligned, lines.texts[index:end])) >= 3 else None
 
 
 def _lacks_first_cell(lines: Lines, index: int) -> bool:
@@ -120,8 +136,10 @@ def _lacks_first_cell(lines: Lines, index: int) -> bool:
 
 
 def _is_aligned(line: str) -> bool:
+    """Return whether a line has cells, and does not open a bracket."""
     line = line[:_LONGEST_LINE].strip()
-    return len(_GAP.findall(line)) >= 2 and _WIDE_GAP.search(line) is not None
+    has_cells = len(_GAP.findall(line)) >= 2 and _WIDE_GAP.search(line) is not None
+    return has_cells and not line.endswith(("(", "[", "{"))
 
 
 def skip_rows(
@@ -165,6 +183,7 @@ RECORDS = Format("row", _RECORD, Lines.find_blank)
 COLUMNS = Format(
     "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
 )
+RULED = Format("row", re.compile(rf"(?=[^\n]*\S(?:  |\t))[^\n]*+\n{_RULE.pattern}\n"), _find_columns_end)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 
 
@@ -180,12 +199,19 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     lines = list(find_lines(text, start, end))
     first = text[lines[0][0] : lines[0][1]]
     names = find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
+    if len(lines) > 1 and _RULE.fullmatch(text, *lines[1]):
+        del lines[1]
     below = [row for left, right in lines[1:5] if not _is_detail(names, row := text[left:right])]
     if not are_names(first, below[:2]):
         table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
         table.children = _nest(text, table.children, None)
         return table
-    rows = [Node(*line) for line in lines[1:]]
+    rows: list[Node] = []
+    for line in lines[1:]:
+        if rows and _RULE.fullmatch(text, *line):  # above the total
+            rows[-1].end = line[1]
+        else:
+            rows.append(Node(*line))
     return Node(start, end, _nest(text, rows, names), Series())
 
 

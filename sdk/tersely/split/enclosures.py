@@ -15,7 +15,7 @@ _END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
 """First and last line of a section in a calendar, a key file, LaTeX or wikitext."""
 _WORD = re.compile(r"[.%#!<]?(?P<word>[a-z]+(?:_[a-z]+)*)", re.IGNORECASE)
 _LAST = re.compile(
-    r"(?:</|[.%#!]?(?:en(?=def)|end[ _]?))(?P<word>[a-z]+(?:_[a-z]+)*)(?: \w+)?[;>]?\s*$", re.IGNORECASE
+    r"(?:</|[.%#!]?(?:en(?=def)|end[ _-]?))(?P<word>[a-z]+(?:_[a-z]+)*)(?: \w+)?[.;>]?\s*$", re.IGNORECASE
 )
 """A line that ends a section. The group `word` matches what the first line of the section begins with. In
 `end module crane` it matches "module"; the first line is `module crane`. In `endef` it matches "def"; the

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from tersely.split.columns import find_words, fits
-from tersely.split.lines import Lines
-from tersely.split.places import CUE, Place, opens
+from tersely.split.lines import CLOSER, LONGEST_ITEM, Lines
+from tersely.split.places import CUE, Place, is_comment, opens
 from tersely.split.records import LABEL, first_word
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
@@ -108,29 +108,38 @@ def goes_on(place: Place, indent: int) -> bool:
     return place.indent > indent or not place.line.lstrip()[:1].isalpha()
 
 
-def find_comments(places: Sequence[Place]) -> dict[Place, Sequence[Place]]:
-    """Map each line that ends with an opening bracket to the comment right above it, such as `# lamps`.
+def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
+    """Map each line to the comment right above it, unless the comment is long.
 
-    The comment looks like a heading. In a text with paragraphs or list items it is a heading:
-    then return nothing.
+    In a text without paragraphs and list items, a line such as `# lamps` is not a heading but a comment if it
+    is indented, or stands above a line with an opening bracket or with deeper lines.
     """
-    if any(place.block.kind in ("sentence", "list_item") for place in places):
-        return {}
-    return {
-        below: (place,)
-        for place, below in pairwise(places)
-        if place.line.startswith("# ") and place.block.kind == "heading"
-        if below.block.first == place.block.last and opens(below)
-    }
+    has_text = any(
+        place.block.kind in ("sentence", "list_item") and not is_comment(place.block) for place in places
+    )
+    found: dict[Place, Place] = {}
+    goes_on, start = False, 0
+    for place, below in pairwise(places):
+        start = start if goes_on else place.block.start
+        is_above = is_comment(place.block)
+        if place.block.kind == "heading" and place.line.lstrip().startswith("# ") and not has_text:
+            is_above = place.indent > 0 or opens(below) or below.has_body
+        goes_on = is_above and below.block.first == place.block.last and below.indent >= place.indent
+        if goes_on and below.block.start - start <= LONGEST_ITEM and not CLOSER.fullmatch(below.line):
+            found[below] = place
+    return found
 
 
-def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[Place]]:
+def find_headers(
+    places: Sequence[Place], lines: Lines, comments: dict[Place, Place]
+) -> dict[Place, Sequence[Place]]:
     """Map each row of a table to the lines above that name its columns, even across blank lines or comments.
+    Also map each line to the comment right above it.
 
     A rule is below the names. A run below the rule belongs to the table if one of its first lines is aligned
     with the rule or has enough cells.
     """
-    found: dict[Place, Sequence[Place]] = {}
+    found: dict[Place, Sequence[Place]] = dict(_find_listed(places))
     header: Sequence[Place] = ()
     columns: Sequence[tuple[int, int]] = ()
     run: list[Place] = []
@@ -153,7 +162,23 @@ def find_headers(places: Sequence[Place], lines: Lines) -> dict[Place, Sequence[
         if any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows):
             found.update(dict.fromkeys(run, header))
         run = []
-    return found
+    return found | {place: (*found.get(place, ()), comment) for place, comment in comments.items()}
+
+
+def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:
+    """Yield each row of a table, and the lines above that name its columns, one word on each line.
+
+    There are at least three names, and right below them at least three rows with as many words.
+    """
+    words = {place: len(place.line.split()) for place in places}
+    groups = [
+        list(group) for _, group in groupby(places, lambda place: (place.run, place.indent, words[place]))
+    ]
+    for names, rows in pairwise(groups):
+        are_near = (names[0].run, names[0].indent) == (rows[0].run, rows[0].indent)
+        are_names = words[names[0]] == 1 and 2 < len(names) == words[rows[0]]
+        if are_near and are_names and len(rows) > 2:
+            yield from ((row, names) for row in rows)
 
 
 def _list_lines(place: Place) -> range:

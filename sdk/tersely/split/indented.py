@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from tersely.split.lines import OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
-from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.nodes import DEEPEST, Node, Sizes, mark_name
 from tersely.units import Series
 
 Ranges = Sequence[Range]
@@ -25,9 +25,11 @@ _CLOSING = re.compile(
 """The start of a line that belongs to the block above it."""
 _ENTRY = re.compile(r"\s*(?:[-*+•]|\d+[.)]|:\w[^:]*:|[\w.*`]+(?: ?\([^()]*\))? ?:)(?:\s|$)")
 """The start of an entry in a docstring: an item, or a name and what it means."""
-_COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
+_BEGIN = re.compile(r"\s*begin\b", re.IGNORECASE)
+"""The start of a line that belongs to the block above it if that block has deeper lines right above."""
+COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
 """The start of a comment line. Directives of C are not comments."""
-_ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
+_ABOVE = re.compile(rf"{COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 """The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
 of CSS and `@article{...,` of BibTeX are heads themselves."""
 _EMPTY_COMMENT = re.compile(r"\s*(?:#+|//+|/\*+|\*+/?)?\s*")
@@ -115,17 +117,20 @@ def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
 
 
 def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> list[Node]:
-    """Return the nodes of a block: one leaf if it is small; otherwise the comment above it is separate."""
+    """Return the nodes of a block: one leaf if it is small; otherwise a long comment above it is separate."""
     node = Node(lines[0][0], lines[-1][1])
     if node.end - node.start <= sizes.whole or depth >= DEEPEST or len(lines) < _FEWEST:
         return [node]
     first = 0
     while first < len(lines) and _is_above(text, lines, first):
         first = _find_closed(text, lines, first) or first + 1
-    comment = open_comment(text, lines[:first], sizes.part)
     if first == len(lines):
-        return comment
+        return open_comment(text, lines, sizes.part)
     node = _open_declaration(text, lines[first:], sizes, before, depth)
+    if lines[first][0] - lines[0][0] <= sizes.part:
+        node.start = lines[0][0]
+        return [node]
+    comment = open_comment(text, lines[:first], sizes.part)
     for part in comment:
         part.wants = [node]
     return [*comment, node]
@@ -138,7 +143,7 @@ def _is_above(text: str, lines: Ranges, at: int) -> bool:
         return False
     below = [line for line in lines[at + 1 : at + 2] if not _is_blank(text, line)]
     is_head = any(find_indent(text, line) > find_indent(text, lines[at]) for line in below)
-    return not is_head or _COMMENT.match(text, *lines[at]) is not None
+    return not is_head or COMMENT.match(text, *lines[at]) is not None
 
 
 def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> Node:
@@ -150,6 +155,7 @@ def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth
     inner = [at for at in range(1, stop) if not _is_blank(text, lines[at])]
     ends = [*(at for at in inner if find_indent(text, lines[at]) <= base), stop]
     children = open_indented(text, lines[1 : ends[0]], sizes, before, depth + 1) if ends[0] > 1 else []
+    mark_name(text, children)
     for head, end in pairwise(ends):
         children.append(_open_declaration(text, _strip(text, lines[head:end]), sizes, before, depth + 1))
     node.open(children, Series(before))
@@ -169,11 +175,12 @@ def _split_blocks(text: str, lines: Ranges) -> list[list[Range]]:
             continue
         is_blank = _is_blank(text, line)
         starts = not is_blank and find_indent(text, line) <= base and not _CLOSING.match(text, *line)
+        if at and starts and _BEGIN.match(text, *line):
+            starts = find_indent(text, lines[at - 1]) <= base
         if not blocks or (starts and not is_above):
             blocks.append([])
         blocks[-1].append(line)
-        if not is_blank:
-            is_above = starts and _ABOVE.match(text, *line) is not None
+        is_above = starts and _ABOVE.match(text, *line) is not None
         if closing := find_closing(text[slice(*line)].rstrip()):
             here = last.get(closing, -1)
         elif end := _find_closed(text, lines, at):

@@ -77,7 +77,8 @@ _MAYBE = re.compile(
 OPENED_COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
 """The first line of a block comment that a later line closes."""
 CLOSER = re.compile(
-    r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z|(?:end(?: if|if|ef)?|END-[A-Z]+|fi|done|esac)\b\W*+))++"
+    r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z"
+    r"|(?:(?i:end(?: if)?)|endif|endef|END-[A-Z]+|fi|done|esac)\b\W*+))++"
 )
 """Lines that only close the blocks above them."""
 TICKED = re.compile(r"\[(?:[*+!x? -]|\d+/\d+)\]\s")

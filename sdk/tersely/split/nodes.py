@@ -7,6 +7,7 @@ child belongs. If children are left out, a mark counts them, in a form in which 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from typing import NamedTuple
 from tersely.split.lines import Lines, Range, find_lines, strip
 from tersely.units import Kind, Link, Role, Series, Unit
 
+_NAME = re.compile(r"\s*[\"']?(?:name|id|title|key)[\"']?\s*[=:]\s*[\"']", re.IGNORECASE)
+_LONGEST_NAME = 200
 DEEPEST = 40
 """Largest number of containers inside each other that are opened. Anything deeper is one part."""
 
@@ -64,6 +67,12 @@ def join_lines(lines: Sequence[Range], size: int) -> list[Node]:
         else:
             nodes.append(Node(left, right))
     return nodes
+
+
+def mark_name(text: str, nodes: Sequence[Node]) -> None:
+    """Make the first node of a block an anchor if it is short and names the block, as `name = "a"` does."""
+    if nodes and _NAME.match(text, nodes[0].start) and nodes[0].end - nodes[0].start <= _LONGEST_NAME:
+        nodes[0].is_anchor = not nodes[0].children
 
 
 def join_lines_below(text: str, start: int, end: int, size: int) -> list[Node]:

@@ -68,7 +68,7 @@ class _LinkFinder:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
-        self._headers = {**find_headers(places, lines), **self._around.comments}
+        self._headers = find_headers(places, lines, self._around.comments)
         self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
@@ -97,7 +97,7 @@ class _LinkFinder:
             if not divides and (cycle := self._cycles.get(place)):
                 own = [self._head(head.units[0], head) for head in cycle.heads]
                 heads = [*state.list_fixed(), *filter(cycle.allows, heads), *own, *cycle.names]
-            heads += [self._head(header.units[0], header) for header in self._headers.get(place, ())]
+            heads += [self._head(unit, own) for own in self._headers.get(place, ()) for unit in own.units]
             self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)

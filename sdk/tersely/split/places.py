@@ -21,7 +21,7 @@ CUE = re.compile(r"\s*[\d:.,]+ -->")
 _STARS = re.compile(r"(\*{2,6})\s")
 """The stars before a nested item of wikitext or AsciiDoc."""
 _BRANCH = re.compile(
-    r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
+    r"[\s│├└─┬|`+\\:-]*(?:[│├└]|[|`+\\:]-{1,3}\s)[\s│├└─┬|`+\\:-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
 """Signs in front of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
 _EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")

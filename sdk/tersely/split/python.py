@@ -17,7 +17,7 @@ from itertools import islice, pairwise
 from tersely.runtime.locks import ProcessLock
 from tersely.split.indented import open_comment, open_text
 from tersely.split.lines import Format, Lines, Range, find_indent, list_whole_lines
-from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
+from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_name
 from tersely.units import Series
 
 _PYTHON = re.compile(r"^[ \t]*(?:(?:def|class|async def|import|from)\s+[\w.]|__\w+__ *=)", re.MULTILINE)
@@ -267,6 +267,7 @@ class _Python:
         ]
         if len(spans) > 1:
             node.children, node.series = join_lines(spans, _SHORT), Series("# ")
+            mark_name(self._text, node.children)
 
 
 def _find_elements(source: str) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
-from tersely.split.columns import ALIGNED, COLUMNS, RECORDS
+from tersely.split.columns import ALIGNED, COLUMNS, RECORDS, RULED
 from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
@@ -60,6 +60,7 @@ _FORMATS = (
     FENCED,
     *TABLES,
     RECORDS,
+    RULED,
     MODULE,
     *HEADINGS,
 )

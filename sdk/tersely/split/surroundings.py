@@ -41,8 +41,10 @@ class Surroundings:
         self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
         self.comments = headlines.find_comments(places)
-        """The comment above each line that ends with an opening bracket, if it has one."""
-        self.comment_units = {comment.units[0] for (comment,) in self.comments.values()}
+        """The comment right above each line, if it has one."""
+        above = [place for place in self.comments.values() if place.block.kind == "heading"]
+        self.comment_units = {place.units[0] for place in above}
+        """The comments that look like headings."""
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from tersely.split.columns import skip_rows
 from tersely.split.csv_rows import FENCED, open_fenced
@@ -14,7 +15,10 @@ from tersely.units import Series
 _DELIMITER_ROW = re.compile(
     r"\s*+[|+]?\s*+:?-++:?\s*+(?:[|+]\s*+:?-++:?\s*+)++[|+]?\s*$|\s*+\|\s*+:?-++:?\s*+\|\s*$"
 )
-_GRID_LINE = re.compile(r"\s*(?:\+[-=+:]{2,}|[\u2500\u2501\u250c\u250f\u2552-\u2554\u256d])")
+_GRID_LINE = re.compile(
+    r"\s*(?:\+[-=+:]{2,}+(?![^\S\n]+\w.*[^\s+]\s*$)|[\u2500\u2501\u250c\u250f\u2552-\u2554\u256d])"
+)
+"""The first line of a grid, but not that of a tree such as `+--- crane`."""
 _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
 _TITLE = re.compile(r"[ \t]*(\|++)(?=[^|\n]*\w)[^|\n]*+\1[ \t]*\n[ \t]*\|*\+-[-+|]*[ \t]*$", re.MULTILINE)
 """The title of a box in a table of AWS: the more bars, the deeper."""
@@ -139,8 +143,11 @@ def _find_head(texts: Sequence[str], rules: Sequence[int]) -> int:
         return inner[0] + 1 if inner and inner[0] < _MOST_HEAD_LINES else 1
     if double := [rule for rule in inner if "=" in texts[rule]]:
         return double[0] + 1
-    # One rule ends the head. Several are between all rows, as in a grid without names.
-    return inner[0] + 1 if len(inner) == 1 else 1
+    # One rule ends the head. Several are between all rows. Then the first row has names if it has no digit,
+    # but all other rows have one.
+    rows = ["".join(texts[left + 1 : right]) for left, right in pairwise(rules)]
+    has_names = [any(map(str.isdigit, row)) for row in rows] == [False] + [True] * (len(rows) - 1)
+    return inner[0] + 1 if len(inner) == 1 or (inner and has_names) else 1
 
 
 def _find_continued(texts: Sequence[str], head: int, rules: Sequence[int]) -> Callable[[int], bool]:
