@@ -20,7 +20,7 @@ from benchmarks.quality.controls import (
 )
 from benchmarks.quality.runner import (
     OWN,
-    SETTINGS,
+    RATES,
     Metric,
     QuestionRows,
     kept_and_total,
@@ -36,7 +36,7 @@ from benchmarks.table import Column, Row, Table
 METRICS: tuple[Metric, ...] = ("answers", "support")
 
 LEAD = Column("lead", "points", interval="bootstrap")
-RATES = (Column("rate achieved", format=".3f"), Column("highest", format=".3f", printed=False))
+ACHIEVED = (Column("rate achieved", format=".3f"), Column("highest", format=".3f", printed=False))
 """Tokens kept over tokens given: of all questions, and of the question with the largest share."""
 SETS = (
     Column("set"),
@@ -56,14 +56,14 @@ ANSWERS = (
     Column("rate"),
     Column("system"),
     Column("answers kept", "%", interval="wilson"),
-    *RATES,
+    *ACHIEVED,
 )
 SUPPORT = (
     Column("set"),
     Column("rate"),
     Column("system"),
     Column("support kept", "%", interval="bootstrap"),
-    *RATES,
+    *ACHIEVED,
 )
 STRONGEST = (Column("set"), Column("kept"), Column("rate"), LEAD, Column("standing"), Column("peer"))
 LEADS = (Column("set"), Column("kept"), Column("rate"), Column("peer"), LEAD)
@@ -170,11 +170,11 @@ def _measure_rates(rows: Lines) -> dict[str, float]:
 
 
 def _compare(title: str, rows: QuestionRows, seed: int) -> list[dict[str, str | Estimate]]:
-    """Return tersely's lead over each peer, paired by question, at each setting."""
+    """Return tersely's lead over each peer, paired by question, at each rate."""
     peers = [name for name in dict.fromkeys(system for system, _ in rows) if name not in (OURS, WHOLE)]
     leads: list[dict[str, str | Estimate]] = []
     for metric in METRICS:
-        for setting in SETTINGS:
+        for setting in map(str, RATES):
             ours, total = kept_and_total(rows[OURS, setting], metric)
             for peer in peers if total.any() else ():
                 theirs, _ = kept_and_total(rows[peer, setting], metric)

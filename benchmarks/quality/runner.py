@@ -1,13 +1,14 @@
 """Run every system over every question of a task, at every setting, and score what it keeps.
 
 A line of the benchmark's rows has what all systems keep of one question. `kept` has the ranges that tersely
-keeps at each setting, as (document, start, end). The lists of a system have a number for each setting;
-`answers` is missing if the question has no answer to keep, and `support` if no sentence is labelled.
+keeps at each setting, as (document, start, end). The lists of a system have a number for each rate, and those
+of tersely one more, for its own threshold. `answers` is missing if the question has no answer to keep, and
+`support` if no sentence is labelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor
 from typing import Any, Literal
 
@@ -18,12 +19,12 @@ from benchmarks.quality.slim import SLIM, compress_to, count_rendered
 from benchmarks.rows import Line, Lines
 from benchmarks.shared.statistics import Floats
 from benchmarks.shared.tasks import Example, KeptSpan, join_kept, score_kept
-from tersely import Compression, Compressor, Document
+from tersely import Compression, Compressor
 from tersely.score import Scorer
 
 RATES = (0.05, 0.1, 0.25, 0.5)
 OWN = "own"
-"""The setting without a limit: tersely's own threshold, and as many tokens for each control."""
+"""The setting without a limit, of tersely alone: its threshold decides."""
 SETTINGS = (*map(str, RATES), OWN)
 
 Metric = Literal["answers", "support"]
@@ -77,37 +78,22 @@ def _run_systems(example: Example, systems: Mapping[str, Compressor], *, slim: b
     """Return what each system keeps of a question, at every setting."""
     documents = example.to_documents()
     before = 0
-    limits: dict[str, int] = {}
     rows: dict[str, list[Line]] = {}
     for name, compressor in systems.items():
         rows[name] = []
-        for setting, result in _compress(compressor, example.question, documents, limits.get(OWN)):
+        for rate in (*RATES, None) if name == OURS else RATES:
+            result = compressor.compress(example.question, documents, rate=rate)
             if result.status == "failed_open":
                 raise RuntimeError(f"{name} failed on {example.id}: {result.reason}")
             before, after = result.tokens_before, result.tokens_after
             rows[name].append(score_question(example, list_spans(result), before, after))
-            if name == OURS:
-                limits[setting] = after if setting == OWN else floor(before * float(setting) + 1e-9)
     if slim:
         count = systems[OURS].count_tokens
-        spans = [compress_to(example, limit, count) for limit in limits.values()]
+        spans = [compress_to(example, floor(before * rate + 1e-9), count) for rate in RATES]
         rows[SLIM] = [
             score_question(example, kept, before, count_rendered(example, kept, count)) for kept in spans
         ]
     return rows
-
-
-def _compress(
-    compressor: Compressor, question: str, documents: Sequence[Document], budget: int | None
-) -> Iterator[tuple[str, Compression]]:
-    """Compress at every setting; `budget` is that of the last one, None for the model's threshold."""
-    for rate in RATES:
-        yield str(rate), compressor.compress(question, documents, rate=rate)
-    if budget is None:
-        yield OWN, compressor.compress(question, documents)
-    else:
-        # A budget cannot be zero. If tersely keeps nothing, one token keeps nothing either.
-        yield OWN, compressor.compress(question, documents, budget=max(1, budget))
 
 
 def _make_line(task: str, example: Example, rows: Mapping[str, Lines]) -> Line:
@@ -143,17 +129,18 @@ def _describe(rows: Lines) -> dict[str, Any]:
 
 
 def read_rows(lines: Lines) -> QuestionRows:
-    """Return what every system keeps at every setting, from the lines of a task, without the ranges."""
+    """Return what every system keeps at its settings, from the lines of a task, without the ranges."""
     rows: QuestionRows = {}
     for line in lines:
         for system, results in line["systems"].items():
-            for at, setting in enumerate(SETTINGS):
+            for at, tokens in enumerate(results["tokens"]):
+                setting = SETTINGS[at]
                 row = {
                     "answer_kept": bool(results["answers"][at]) if "answers" in results else None,
                     "support_kept": results["support"][at] if "support" in results else 0.0,
                     "supports": line["supports"],
                     "tokens_before": line["tokens"],
-                    "tokens_after": results["tokens"][at],
+                    "tokens_after": tokens,
                 }
                 rows.setdefault((system, setting), []).append(row)
     return rows
