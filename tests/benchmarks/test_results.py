@@ -45,12 +45,10 @@ def test_every_picture_is_drawn_from_the_records(tmp_path: Path) -> None:
 
 BEFORE = "tersely-mini@c417f9b5"
 """The weights before the last training."""
+TIMES = ("latency", "structure", "prepared", "adapters", "server", "proxy", "playground")
 WITH_EARLIER_WEIGHTS = {
     "agent": "tersely-mini@26e825f3",
-    **dict.fromkeys(("reading", "peers", "published"), BEFORE),
-    **dict.fromkeys(
-        ("latency", "structure", "prepared", "adapters", "server", "proxy", "playground"), BEFORE
-    ),
+    **dict.fromkeys(("reading", "peers", "published", "attacks", "abstention", *TIMES), BEFORE),
 }
 """Records that were not made again after the last training, and their weights. The page names them."""
 
