@@ -204,7 +204,7 @@ def test_restored_weights_compute_what_the_artifact_computes(tmp_path: Path) -> 
         ours, EncoderSession(shipped.model_path, 1).run(feed, OUTPUT_NAMES), strict=True
     ):
         # A value at the edge of a step can be rounded to the next one; a wrong weight costs more than 1.
-        np.testing.assert_allclose(logits.numpy(), expected, atol=0.2)
+        np.testing.assert_allclose(logits.numpy(), expected, atol=0.5)
 
 
 def test_share_of_the_base_model_moves_every_weight(tmp_path: Path) -> None:
