@@ -210,6 +210,15 @@ def test_the_names_of_columns_are_the_frame_of_the_rows(
     assert all(bool(before) in link.needs for link in links[1:])
 
 
+def test_the_first_name_of_columns_may_end_with_a_colon() -> None:
+    rows = "\n".join(f"   {n}: 00000000000{n}     0 FUNC    GLOBAL lamp_{n}" for n in range(1, 9))
+    text = f"Num:    Value          Size Type    Bind   Name\n{rows}"
+    units = arrange(text, split_units(text), 0, lambda _: True, Sizes(40, 40))
+    assert text[units[0].start : units[0].end].startswith("Num:")
+    assert units[0].link.role == "frame"
+    assert all(0 in unit.link.needs for unit in units[1:])
+
+
 def test_rows_without_names_are_free() -> None:
     text = (
         "-rw-r--r--   1 root   4096   a.txt\n-rw-r--r--   1 root   512   b.txt\ndrwxr-xr-x   2 root   64   c"

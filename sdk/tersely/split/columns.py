@@ -98,7 +98,8 @@ def are_names(first: str, below: Sequence[str]) -> bool:
     words = first.split()
     if len(words) < 2 or not _GAP.search(first[:_LONGEST_LINE]):
         return False
-    if words[0].endswith(":") or not {"=", ":"}.isdisjoint(words):
+    is_pair = len(_GAP.findall(first[:_LONGEST_LINE])) == 1
+    if (is_pair and words[0].endswith(":")) or not {"=", ":"}.isdisjoint(words):
         return False  # a field is not a row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
         words = words[1:]  # both rows begin with a time
