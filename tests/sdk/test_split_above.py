@@ -124,9 +124,9 @@ struct Rope {
 """
 
 
-def open_parts(text: str) -> list[tuple[str, set[str]]]:
+def open_parts(text: str, size: int = 60) -> list[tuple[str, set[str]]]:
     """Return each part of a text that is opened as far as possible, with the parts that it needs."""
-    units = arrange(text, split_units(text), 0, lambda _: True, Sizes(60, 60))
+    units = arrange(text, split_units(text), 0, lambda _: True, Sizes(size, size))
     texts = [text[unit.start : unit.end] for unit in units]
     return [(own, {texts[need] for need in unit.link.needs}) for own, unit in zip(texts, units, strict=True)]
 
@@ -228,10 +228,8 @@ def test_the_lines_of_a_block_need_its_name() -> None:
         '    name = "{}",\n    ropes = [\n        "hemp",\n        "wire",\n    ],\n    size = "{}",\n)\n'
     )
     text = "\n".join(f"crane_rule(\n{fields.format(f'yard{at}', f'length {at}')}" for at in range(4))
-    units = arrange(text, split_units(text), 0, lambda _: True, Sizes(40, 40))
-    texts = [text[unit.start : unit.end] for unit in units]
-    needs = {own: [texts[need] for need in unit.link.needs] for own, unit in zip(texts, units, strict=True)}
-    assert any('name = "yard2"' in need for need in needs['size = "length 2",'])
+    parts = dict(open_parts(text, 40))
+    assert any('name = "yard2"' in need for need in parts['size = "length 2",'])
 
 
 @pytest.mark.parametrize("line", ["# a\n", "a\n", "a b c\n", "crane  1\n-----------\n", "  # a\n  b {\n"])

@@ -96,10 +96,10 @@ def are_names(first: str, below: Sequence[str]) -> bool:
     None of its words is a value. Either it is in capitals, or all rows in `below` have values.
     """
     words = first.split()
-    if len(words) < 2 or not _GAP.search(first[:_LONGEST_LINE]):
+    gaps = len(_GAP.findall(first[:_LONGEST_LINE]))
+    if len(words) < 2 or not gaps:
         return False
-    is_pair = len(_GAP.findall(first[:_LONGEST_LINE])) == 1
-    if (is_pair and words[0].endswith(":")) or not {"=", ":"}.isdisjoint(words):
+    if (gaps == 1 and words[0].endswith(":")) or not {"=", ":"}.isdisjoint(words):
         return False  # a field is not a row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
         words = words[1:]  # both rows begin with a time
