@@ -187,24 +187,27 @@ def test_restored_weights_compute_what_the_artifact_computes(tmp_path: Path) -> 
     for name, module in model.encoder.encoder.named_modules():
         if isinstance(module, torch.nn.Linear):  # rounded once, so that another export changes nothing
             torch.testing.assert_close(round_weight(module.weight), module.weight, msg=name)
-    ids = np.random.default_rng(3).integers(1000, 20000, (1, 40))
     places = [9, 20, 30]
-    ids[0, [0, 8, 39]], ids[0, places] = (101, 3, 102), 2
-    feed = {
-        "input_ids": ids,
-        "attention_mask": np.ones_like(ids),
-        "segments": np.array([[0] * 8 + [1] * 12 + [2] * 10 + [3] * 10]),
-        "sentence_positions": np.array([places]),
-        "doc_positions": np.array([[8]]),
-    }
     model.int8 = True
-    with torch.inference_mode():
-        ours = model.read(**{name: torch.from_numpy(value) for name, value in feed.items()})
-    for logits, expected in zip(
-        ours, EncoderSession(shipped.model_path, 1).run(feed, OUTPUT_NAMES), strict=True
-    ):
-        # A value at the edge of a step can be rounded to the next one; a wrong weight costs more than 1.
-        np.testing.assert_allclose(logits.numpy(), expected, atol=0.5)
+    session = EncoderSession(shipped.model_path, 1)
+    gaps: list[list[float]] = []
+    for seed in range(24):
+        ids = np.random.default_rng(seed).integers(1000, 20000, (1, 40))
+        ids[0, [0, 8, 39]], ids[0, places] = (101, 3, 102), 2
+        feed = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "segments": np.array([[0] * 8 + [1] * 12 + [2] * 10 + [3] * 10]),
+            "sentence_positions": np.array([places]),
+            "doc_positions": np.array([[8]]),
+        }
+        with torch.inference_mode():
+            ours = model.read(**{name: torch.from_numpy(value) for name, value in feed.items()})
+        both = zip(ours, session.run(feed, OUTPUT_NAMES), strict=True)
+        gaps.append([float(np.abs(logits.numpy() - expected).max()) for logits, expected in both])
+    # In some windows, a value at the edge of a step is rounded to the next one.
+    assert np.median(gaps, axis=0).max() < 0.2
+    assert np.max(gaps) < 0.5
 
 
 def test_share_of_the_base_model_moves_every_weight(tmp_path: Path) -> None:
