@@ -24,8 +24,10 @@ from tersely.runtime.offline import is_loopback
 from tersely_http.protocol import TimedProtocol
 
 KEY_VARIABLE = "TERSELY_API_KEY"
-FINISH_S, END_S = 1, 1.7
-"""Seconds from the signal to stop until requests are ended, and until the process is ended."""
+FINISH_S = 1
+"""Seconds in which accepted requests may finish after the signal to stop. The others are then refused."""
+_REFUSE_S, _CLOSE_S, _END_S = 1, 0.5, 5
+"""Seconds for the refusals; from there to the end of the process; from the signal to its end in any case."""
 MAX_CONNECTIONS = 500
 """Largest number of open connections, idle ones included. Further ones are answered with 503."""
 
@@ -77,14 +79,27 @@ def listen(host: str, port: int, option: str) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """A server that ends its process soon after it is told to stop, even if a thread still works."""
+    """A server whose process ends once all clients have an answer, even if a thread still works."""
+
+    _signal: int | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if not self.should_exit:
-            end = threading.Timer(END_S, os._exit, [128 + sig])
-            end.daemon = True
-            end.start()
+        if self._signal is None:
+            self._signal = sig
+            self._end_process(_END_S, sig)
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        if self.server_state.tasks:  # they have been cancelled, and send their refusals
+            await asyncio.wait(self.server_state.tasks, timeout=_REFUSE_S)
+        if self._signal is not None:
+            self._end_process(_CLOSE_S, self._signal)
+
+    def _end_process(self, seconds: float, sig: int) -> None:
+        end = threading.Timer(seconds, os._exit, [128 + sig])
+        end.daemon = True
+        end.start()
 
 
 def run(app: Any, opened: socket.socket, **settings: Any) -> None:
