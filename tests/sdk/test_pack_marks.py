@@ -143,6 +143,16 @@ def test_prose_has_no_marks_unless_asked() -> None:
     assert marked.text == "[…]\nThe tide is low.\n[…]"
 
 
+def test_a_missing_numbered_clause_has_a_mark() -> None:
+    clauses = [
+        f"1.{n}. The {name} is owned by the town of Maren."
+        for n, name in enumerate(("pier", "crane", "lamp"), 7)
+    ]
+    text = "\n\n".join(clauses)
+    result = Compressor(FakeScorer(), token_counter=len).compress("pier lamp", [text], budget=110)
+    assert result.text == f"{clauses[0]}\n[…]\n{clauses[2]}"
+
+
 Ranges = list[tuple[int, int]]
 
 

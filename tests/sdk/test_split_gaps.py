@@ -135,3 +135,14 @@ def test_comments_in_records_take_linear_time(text: str) -> None:
 )
 def test_tables_with_blank_lines_take_linear_time(text: str) -> None:
     assert grows_linearly(lambda size: split_units(text * (size // len(text))))
+
+
+def test_justified_text_is_prose() -> None:
+    text = (
+        "The  harbour of  Maren was  dug in 1871  by hand.  Its\n"
+        "old  crane still  lifts stone. The  pier was built two\n"
+        "years later, and  the town has  owned it  since then.\n"
+        "It is open."
+    )
+    ends = [text[unit.end - 5 : unit.end] for unit in split_units(text)]
+    assert ends == ["hand.", "tone.", "then.", "open."]

@@ -11,6 +11,7 @@ With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -19,6 +20,8 @@ from typing import NamedTuple
 from tersely.units import Series, Unit
 
 _LONG, _SHORT = "[…]", "…"
+_CLAUSE = re.compile(r"(?:§\s*)?\d{1,3}(?:\.\d{1,3})+[.)]?\s")
+"""The number at the start of a clause, such as 1.12. Readers miss it if it is left out without a mark."""
 
 
 class Omission(NamedTuple):
@@ -132,7 +135,7 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
     if _are_markup(units[before + 1 : after]):
         return ""
     left, right = units[before], units[after]
-    are_prose = all(_is_prose(units[at]) for at in range(before, after + 1))
+    are_prose = all(_is_prose(text, units[at]) for at in range(before, after + 1))
     is_cut = _are_one_unit(left, units[before + 1]) or _are_one_unit(units[after - 1], right)
     if are_prose and not is_cut and not everywhere:
         return ""
@@ -147,9 +150,9 @@ def _are_markup(units: Sequence[Unit]) -> bool:
     return all(unit.link.role == "markup" for unit in units)
 
 
-def _is_prose(unit: Unit) -> bool:
+def _is_prose(text: str, unit: Unit) -> bool:
     if unit.kind == "sentence" and unit.link.series is None:
-        return unit.link.role != "frame"
+        return unit.link.role != "frame" and not _CLAUSE.match(text, unit.start)
     return unit.link.role == "markup"
 
 

@@ -14,6 +14,12 @@ from tersely.units import Series
 
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
+_GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
+_WIDE_GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S|^[A-Z]{3,}\s{2,}\S")
+"""A gap that is too wide for justified text, or is after a word in capitals."""
+_FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
+"""A line with at least this many gaps, and one for so many words, has columns."""
+_LONGEST_LINE = 2000
 _WORD = re.compile(r"\S+")
 _FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")
 """A word in capitals before a gap. In a text of more than capitals it names the field of its line."""
@@ -31,7 +37,24 @@ _MANY_COLUMNS = 4
 """With at least this many columns, a single row below their names makes a table."""
 _SAMPLE = 8
 """Number of rows below a row that are checked for a cell on its left."""
-_LONGEST_LINE = 2000
+
+
+def have_gaps(texts: Sequence[str]) -> bool:
+    """Return whether gaps divide a line of a paragraph into columns.
+
+    Justified lines have gaps too, but small ones, and except for the last line they are equally long.
+    """
+    lines = [text.strip()[:_LONGEST_LINE] for text in texts]
+    wide = any(map(_WIDE_GAP_IN_TEXT.search, lines))
+    full = [len(text.rstrip()) for text in texts[:-1]]
+    if len(full) > 1 and max(full) - min(full) <= 1 and not wide:
+        return False
+    return wide or any(map(_is_dense, lines))
+
+
+def _is_dense(line: str) -> bool:
+    gaps = len(_GAP_IN_TEXT.findall(line))
+    return gaps >= _FEWEST_GAPS and gaps * _WORDS_FOR_GAP >= len(line.split())
 
 
 def _find_columns_end(lines: Lines, index: int) -> int | None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tersely.split.columns import have_gaps
 from tersely.split.lines import REPORT, TICKED, Likeness, Lines, rate_line
 from tersely.split.sentence_starts import CLOSING, PHRASE
 from tersely.units import Kind
@@ -64,11 +65,6 @@ _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
 _NAMED_QUOTE = re.compile(r"\s*[\w.-]+ \"[^\"]*\"\s*")
 _SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{6,})")
 """A sign of code between blanks, an annotation with arguments, or dots that lead to a value."""
-_COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S|^[A-Z]{3,}\s{2,}\S")
-"""A gap between columns, or after a word in capitals; justified text has gaps of fewer spaces."""
-_GAP = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
-_FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
-"""A line with at least this many gaps, and one for so many words, has columns."""
 _LED = re.compile(r"(?:(?![.!?…:;]\s)[^\n])*?(?<!\.)\.{3}\s+(?:[^\s.!?…,]+|[A-Z][A-Z ]*)$")
 """Dots at the end of a line that lead to a value, such as a status. Slow: look for the dots first."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
@@ -165,7 +161,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
         elif (
             (line - start > 1 or _is_complete(texts, start))
             and is_prose(" ".join(texts[start:line]))
-            and (lines.has_gaps or not any(map(_has_columns, texts[start:line])))
+            and (lines.has_gaps or not have_gaps(texts[start:line]))
             and not (is_record and _LABEL.match(texts[start]))
             and not (line - start == 1 and is_in_capitals(texts[start]))
             and not _is_status(lines, at)
@@ -174,14 +170,6 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
         else:
             yield from (_make_block(lines, n, n + 1, _find_line_kind(lines, n)) for n in range(at, stop))
         start = line
-
-
-def _has_columns(line: str) -> bool:
-    """Return whether gaps divide a line into columns."""
-    line = line.strip()[:_SAMPLE]
-    gaps = len(_GAP.findall(line))
-    is_dense = gaps >= _FEWEST_GAPS and gaps * _WORDS_FOR_GAP >= len(line.split())
-    return is_dense or (gaps > 0 and _COLUMNS.search(line) is not None)
 
 
 def _is_record(texts: Sequence[str]) -> bool:
