@@ -136,6 +136,36 @@ def are_names(first: str, below: Sequence[str]) -> bool:
     return all(any(map(VALUE.fullmatch, row.split())) for row in below)
 
 
+def names_values(first: str, below: Sequence[str]) -> bool:
+    """Return whether a row names the columns of values, but not the labels before them, as pandas and R print."""
+    has_value = any(map(VALUE.fullmatch, first.split()))
+    names = find_words(first)
+    return len(names) > 1 < len(below) and not has_value and all(_has_values(names, row) for row in below)
+
+
+def _has_values(names: Sequence[tuple[int, int]], row: str) -> bool:
+    """Return whether a row has values after its label, and each of them ends where a name ends."""
+    words = find_words(row)
+    texts = row[:_LONGEST_LINE].split()
+    values = [end for (_, end), text in zip(words[1:], texts[1:], strict=True) if VALUE.fullmatch(text)]
+    return bool(values) and words[0][0] < names[0][0] and {*values} <= {end for _, end in names}
+
+
+def _find_labelled_end(lines: Lines, index: int) -> int | None:
+    """Return the index after rows with labels below the names of their values; None if there are none.
+
+    A blank line may be below the names and between rows.
+    """
+    start = index + 1 + lines.is_blank(index + 1)
+    if not names_values(lines.texts[index], lines.texts[start : start + 2]):
+        return None
+    names, end = find_words(lines.texts[index]), index
+    while end < start < len(lines) and _has_values(names, lines.texts[start]):
+        end = skip_while(lines, start, lambda row: _has_values(names, row))
+        start = end + (end < len(lines) and lines.is_blank(end))
+    return end
+
+
 def _are_numbered(line: str) -> bool:
     """Return whether the cells of a row with numbers are all one word and a number, as `Crane 1` is."""
     cells = [cell.split() for cell in _GAP.split(line[:_LONGEST_LINE].strip())]
@@ -208,6 +238,7 @@ COLUMNS = Format(
     "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
 )
 RULED = Format("row", re.compile(rf"(?=[^\n]*\S(?:  |\t))[^\n]*+\n{_RULE.pattern}\n"), _find_columns_end)
+LABELLED = Format("row", re.compile(r"[ \t]{3,}\S[^\n]*\n\n?[^\n]*(?:  |\t)[^\n]*\d"), _find_labelled_end)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 
 
@@ -221,12 +252,12 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     if table := open_csv(text, start, end, sizes):
         return table
     lines = list(find_lines(text, start, end))
-    first = text[lines[0][0] : lines[0][1]]
-    names = find_words(text[text.rfind("\n", 0, start) + 1 : lines[0][1]])
+    first = text[text.rfind("\n", 0, start) + 1 : lines[0][1]]
+    names = find_words(first)
     if len(lines) > 1 and _RULE.fullmatch(text, *lines[1]):
         del lines[1]
     below = [row for left, right in lines[1:5] if not _is_detail(names, row := text[left:right])]
-    if not are_names(first, below[:2]):
+    if not (are_names(first, below[:2]) or names_values(first, below[:2])):
         table = make_table(start, end, [Record(*line, text[slice(*line)].split()) for line in lines])
         table.children = _nest(text, table.children, None)
         return table

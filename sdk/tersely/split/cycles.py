@@ -58,11 +58,12 @@ class Cycle(NamedTuple):
     record, that first line."""
 
     def allows(self, head: Head) -> bool:
-        """Return whether a head above this line may be one of its heads: it is above the region, or in
-        the innermost record around the line."""
+        """Return whether a head above this line may be one of its heads: it is above the region, in the
+        innermost record around the line, or indented less than all records around it."""
         unit = head.units[-1]
         is_inside = bool(self.heads) and unit >= self.heads[-1].units[0]
-        return is_inside or unit < self.first.units[0]
+        is_outside = bool(self.heads) and head.indent < min(record.indent for record in self.heads)
+        return is_inside or is_outside or unit < self.first.units[0]
 
 
 Group = Sequence[int]
@@ -182,6 +183,13 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
     for (at, below), owner in zip(pairwise([*outer, len(region)]), found, strict=True):
         owners[at] = None if owner is None else outer[owner]
         owners[at + 1 : below] = [at if at in starts else owners[at]] * (below - at - 1)
+    for at, owner in enumerate(owners):
+        if (
+            owner is not None
+            and region[at].indent < region[owner].indent
+            and region[at].run != region[owner].run
+        ):
+            owners[at] = None  # a label between records, which ends the one above it
     return owners
 
 

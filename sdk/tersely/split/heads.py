@@ -74,6 +74,8 @@ class State:
     begins: list[Head] = field(default_factory=list[Head])
     sender: Head | None = None
     clauses: list[Head] = field(default_factory=list[Head])
+    titles: dict[str, Head] = field(default_factory=dict[str, Head])
+    """The titles of the last clause and of those around it, by their numbers."""
     parents: list[Head] = field(default_factory=list[Head])
     """Lines above that are indented less."""
     question: Head | None = None
@@ -120,11 +122,22 @@ class State:
     def end_clauses(self, place: Place) -> None:
         """Forget the clauses that end at a clause, and the records that they begin."""
         clause = CLAUSE.match(place.line) if place.is_text else None
-        if clause is None:
+        if clause is None or (clause["word"] and place.block.kind == "sentence"):
             return
         depth, clauses = clause["number"].count("."), self.clauses
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
             self.close_record(clauses.pop())
+
+    def add_title(self, number: str, title: Head) -> None:
+        """Remember the title of a clause for the headings with a number inside it."""
+        self.titles = {above: head for above, head in self.titles.items() if number.startswith(f"{above}.")}
+        self.titles[number] = title
+
+    def list_titles(self, heading: str) -> list[Head]:
+        """Return the titles of the clauses around a heading with a number, such as 2 around 2.1."""
+        clause = CLAUSE.match(heading)
+        number = clause["number"] if clause else ""
+        return [head for above, head in self.titles.items() if number.startswith(f"{above}.")]
 
     def close_headings(self, depth: int, indent: int) -> Head | None:
         """Forget the headings that end at another one; return what announces the last one with this depth.

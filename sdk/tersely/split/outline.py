@@ -26,9 +26,6 @@ from tersely.units import Link
 
 _FEW_WORDS = 3
 """A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
-_LONG_CLAUSE = 120
-"""A numbered paragraph is a clause if it has more code points than this, a number such as 1.2, or nothing but
-a title. The paragraphs after it belong to it."""
 _DEEPEST = 16
 """Largest depth of nested lines that is followed."""
 _MOST_HEADS = 64
@@ -230,7 +227,8 @@ class _LinkFinder:
         ended = state.close_headings(depth, place.indent)
         announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
-        self._need(place, [*headings, *state.begins, *parents, *filter(None, [state.sender, announcer])])
+        above = [*headings, *state.list_titles(place.line), *state.begins, *parents]
+        self._need(place, [*above, *filter(None, [state.sender, announcer])])
         self._frames.add(place.units[0])
         headings.append(self._head(place.units[0], place, depth))
         headings[-1].line, headings[-1].announcer = place.line, announcer
@@ -272,16 +270,17 @@ class _LinkFinder:
             state.question.is_line = True  # keeps the question with the first unit of its answer
         elif place.speaks and not ANSWER.match(line):
             state.speaker = self._head(first, place)
-        is_long = place.block.end - place.block.start > _LONG_CLAUSE
-        is_title = clause is not None and surroundings.is_title(place)
+        is_title = surroundings.is_title(place)
         if is_title:
             self._frames.update(place.units)
-        if clause and ("." in clause["number"] or is_long or is_title):
+        if clause and (is_title or surroundings.is_clause(place, clause)):
             head = self._head(last if is_title else first, place, clause["number"].count("."))
             # The first line of a clause may be indented more than its other lines.
             head.first_indent = place.indent
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
+            if is_title:
+                state.add_title(clause["number"], head)
         if surroundings.announces(self._lines.texts[place.block.last - 1]):
             level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):

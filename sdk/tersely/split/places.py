@@ -12,7 +12,10 @@ from tersely.split.lines import Lines, skip_comments
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import PREFIX, SECTION, SPEAKER, Block
 
-CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
+CLAUSE = re.compile(
+    r"\s*(?:§+\s*|(?P<word>(?i:section|article|chapter|part|clause)\s+))?"
+    r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?(word)[.):]*|[.)]*)\s+\S"
+)
 BULLETS = "-*+•"
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""

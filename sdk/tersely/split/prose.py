@@ -35,7 +35,7 @@ SECTION = re.compile(
     r"""\s*(?:
       (?!-{5}(?:BEGIN|END)\ )
       (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
-    | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
+    | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
     | \[{1,2}(?!\w+://)[^\W\d_][^\[\]=]*\]{1,2}
     )\s*$""",
@@ -63,8 +63,11 @@ _USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
 _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
 """A sentence in quotes, alone in its line."""
 _NAMED_QUOTE = re.compile(r"\s*[\w.-]+ \"[^\"]*\"\s*")
-_SYMBOL = re.compile(r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{6,})")
-"""A sign of code between blanks, an annotation with arguments, or dots that lead to a value."""
+_SYMBOL = re.compile(
+    r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{6,}|'[^\w\s']{1,3}' .*'[^\w\s']{1,3}' )"
+)
+"""A sign of code between blanks, an annotation with arguments, dots that lead to a value, or two signs in
+quotes."""
 _LED = re.compile(r"(?:(?![.!?…:;]\s)[^\n])*?(?<!\.)\.{3}\s+(?:[^\s.!?…,]+|[A-Z][A-Z ]*)$")
 """Dots at the end of a line that lead to a value, such as a status. Slow: look for the dots first."""
 _LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
-from tersely.split.columns import ALIGNED, COLUMNS, RECORDS, RULED
+from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RECORDS, RULED
 from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
@@ -36,6 +36,7 @@ from tersely.split.prose import Block, is_wrapped, split_prose
 from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
+from tersely.split.sessions import find_commands, split_session
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA, WHOLE_STANZAS
 from tersely.split.tables import TABLES
@@ -60,6 +61,7 @@ _FORMATS = (
     FENCED,
     *TABLES,
     RECORDS,
+    LABELLED,
     RULED,
     MODULE,
     *HEADINGS,
@@ -75,6 +77,12 @@ def split_units(text: str) -> list[Unit]:
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
     text = unify_crlf(text)
+    commands = find_commands(text)
+    return split_session(text, commands, _split_text) if commands else _split_text(text)
+
+
+def _split_text(text: str) -> list[Unit]:
+    """Return the units of a text that is not a session."""
     body = strip(text, 0, len(text))
     plain = mask(text)
     conflicts = find_conflicts(plain)

@@ -31,6 +31,7 @@ _MOST_NAMES = 16
 _MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}", re.VERBOSE)
 """Matches the first line of a paragraph that may be a head of other units."""
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
+_LONG_CLAUSE = 120
 _GAPPED = re.compile(r"\s*\S+  \S")
 
 
@@ -207,14 +208,27 @@ class Surroundings:
         return is_near and place.block.prefix == ">" and not self._has_answers
 
 
+def is_clause(place: Place, clause: re.Match[str]) -> bool:
+    """Return whether the paragraphs after a numbered paragraph belong to it.
+
+    They do if its number is one such as 1.2, or if it is long. `clause` is the match of `CLAUSE`.
+    """
+    is_long = place.block.end - place.block.start > _LONG_CLAUSE
+    return not clause["word"] and ("." in clause["number"] or is_long)
+
+
 def is_title(place: Place) -> bool:
-    """Return whether a line is alone above a paragraph, as the title of a clause is."""
+    """Return whether a line is alone above a paragraph, or above a clause inside its own, as 2 is above 2.1."""
     below = place.below
     clause = CLAUSE.match(place.line)
-    if clause and place.line[clause.end("number")] not in ".)" and place.line[clause.end() - 1].islower():
+    if clause is None or below is None or not place.starts_run or place.block.last - place.block.first > 1:
+        return False
+    if place.line[clause.end("number")] not in ".):" and place.line[clause.end() - 1].islower():
         return False  # the number is a count, as in `3 lamps`
-    is_alone = place.starts_run and place.block.last - place.block.first == 1
-    return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
+    inner = CLAUSE.match(below.line)
+    if inner and inner["number"].startswith(f"{clause['number']}."):
+        return True
+    return below.run != place.run and below.block.kind == "sentence"
 
 
 def announces(line: str) -> bool:

@@ -1,0 +1,94 @@
+"""Sessions: commands typed at a prompt, with the output of each below it.
+
+Each output is split on its own, so that nothing in it reaches into the next one. All its units need the
+command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+from tersely.split.lines import Range, strip
+from tersely.units import Link, Unit
+
+_PROMPT = re.compile(
+    r"""^(?:
+      (?P<shell>(?:\([\w.-]+\)\ )?(?:\[?[\w.-]+@[\w.-]+[^\n$\#%]{0,60}[$\#%]|\$)\ )(?=\S)
+    | (?P<python>>>>\ )(?=\S)
+    | (?P<cell>In\ \[\d+\]:\ )
+    | (?P<windows>(?:PS\ )?[A-Za-z]:\\[^>\n|<*?"]{0,100}>\ ?)(?=\S)
+    | (?P<debugger>\((?:gdb|lldb|Pdb|dlv)\)\ )(?=\S)
+    | (?P<ruby>irb\(\w+\):\d+(?::\d+)?[>*]\ )(?=\S)
+    | (?P<r>>\ )(?=[\w.$]+(?:\(|\[|\ ?<-))
+    | (?P<name>\w[\w.:-]{1,40}(?:\ ?\[[\w.-]+\]|\([\w.-]+\))?(?:=?>\ (?=\S)|=?\#\ ?(?=[A-Za-z!?])))
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""What a program prints in front of a command. R prompts with `>`, as mails quote: only a call follows it."""
+_CONTINUED = re.compile(r"\.{3}(?:\s|$)|\s*\.{3}:\s|\s{3,4}[-'\">]{1,2}>\s|[\w.]*[-'(][#>]\s")
+"""A further line of a command, such as `... ` of Python or `    -> ` of MySQL."""
+_QUOTED = re.compile(r"^>{1,2} ", re.MULTILINE)
+"""A line of a quotation. In a text with such a line, `>>>` is a deeper quotation."""
+
+
+def find_commands(text: str) -> list[Range]:
+    """Return the ranges of the commands of a session.
+
+    A session begins with a prompt that recurs, and has output. Any other text has no commands.
+    """
+    start = len(text) - len(text.lstrip())
+    first = _PROMPT.match(text, start) if start == 0 or text[start - 1] == "\n" else None
+    if first is None or (first.lastgroup == "python" and _QUOTED.search(text)):
+        return []
+    key = _find_key(first)
+    found = [prompt for prompt in _PROMPT.finditer(text, start) if _find_key(prompt) == key]
+    commands = [_find_range(text, prompt.start()) for prompt in found]
+    has_output = any(
+        text[end:below].strip() for (_, end), (below, _) in pairwise([*commands, (len(text), 0)])
+    )
+    return commands if len(commands) > 1 and has_output else []
+
+
+def _find_key(prompt: re.Match[str]) -> tuple[str | None, str]:
+    """Return what the prompts of a session have in common: the kind of program, or the prompt itself."""
+    is_named = prompt.lastgroup == "name"
+    return prompt.lastgroup, re.split(r"[(\[=#>]", prompt["name"])[0] if is_named else ""
+
+
+def _find_range(text: str, start: int) -> Range:
+    end = _find_line_end(text, start)
+    while end < len(text) and (text[end - 1] == "\\" or _CONTINUED.match(text, end + 1)):
+        end = _find_line_end(text, end + 1)
+    return start, end
+
+
+def _find_line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def split_session(text: str, commands: list[Range], split: Callable[[str], list[Unit]]) -> list[Unit]:
+    """Return the units of a session. `split` splits an output."""
+    units: list[Unit] = []
+    for (start, end), (below, _) in pairwise([*commands, (len(text), 0)]):
+        at = len(units)
+        output = [_move(unit, end, at) for unit in split(text[end : max(end, below)])]
+        link = (
+            Link(None, 1, tuple(n for n in (*output[0].link.needs, at + 1) if n != at), "frame")
+            if output
+            else None
+        )
+        command = Unit(*strip(text, start, end), "line", True)
+        units += [replace(command, link=link) if link else command, *output]
+    return units
+
+
+def _move(unit: Unit, offset: int, command: int) -> Unit:
+    """Return a unit of an output as a unit of its session; `command` is the position of its command."""
+    needs = (command, *(command + 1 + need for need in unit.link.needs))
+    return replace(
+        unit, start=unit.start + offset, end=unit.end + offset, link=replace(unit.link, needs=needs)
+    )
