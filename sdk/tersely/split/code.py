@@ -9,6 +9,7 @@ between statements, with the lines of the branches around them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from tersely.split.continued import join_continued
@@ -54,10 +55,12 @@ _TAG = re.compile(r"</?[A-Z][\w:.-]*(?:\s[^<>=]+)?>\s*$")
 _STAGE = re.compile(r"FROM \S+(?: AS \S+)?\s*$")
 """The first line of a stage in a Dockerfile."""
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
-_SLASHES = re.compile(r"^[ \t]*(?://|/?\*)", re.MULTILINE)
-_HASHES = re.compile(r"^[ \t]*#(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)", re.MULTILINE)
-"""A comment line, but no directive of C."""
-_SHELL = re.compile(r"^[ \t]*(?:fi|done|esac|end)\b|;;[ \t\r]*$", re.MULTILINE)
+_SIGN = re.compile(
+    r"^[ \t]*(?:(//|/?\*)|(\#)(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)|(--|;|%|!)+\s)", re.MULTILINE
+)
+"""The sign at the start of a comment line. Directives of C are no comments."""
+_SHELL = re.compile(r"^[ \t]*(?:fi|done|esac|end)\b|;;[ \t\r]*$|^[ \t]*\$\w+ = |\bparam\(", re.MULTILINE)
+"""Words of shells, and variables of PowerShell."""
 _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
 
 
@@ -176,10 +179,14 @@ def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
 
 def _find_comment_sign(body: str, lines: int) -> str:
     """Return the sign that begins a comment in the language of `body`, as its comments or braces suggest."""
-    slashes, hashes = (len(sign.findall(body)) for sign in (_SLASHES, _HASHES))
-    if slashes == hashes and not _SHELL.search(body):
-        slashes += len(_BRACES.findall(body)) * 8 > lines
-    return "// " if slashes > hashes else "# "
+    counts = Counter(next(filter(None, sign.groups())) for sign in _SIGN.finditer(body))
+    counts["//"] += counts.pop("*", 0) + counts.pop("/*", 0)
+    counts["#"] += 0
+    (sign, most), (_, second) = counts.most_common(2)
+    if most == second:
+        has_braces = not _SHELL.search(body) and len(_BRACES.findall(body)) * 8 > lines
+        sign = "//" if has_braces else "#"
+    return f"{sign} "
 
 
 def open_code(text: str, start: int, end: int, sizes: Sizes) -> Node:

@@ -27,7 +27,7 @@ _ENTRY = re.compile(r"\s*(?:[-*+•]|\d+[.)]|:\w[^:]*:|[\w.*`]+(?: ?\([^()]*\))?
 """The start of an entry in a docstring: an item, or a name and what it means."""
 _BEGIN = re.compile(r"\s*begin\b", re.IGNORECASE)
 """The start of a line that belongs to the block above it if that block has deeper lines right above."""
-COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
+COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*|(?:--|;+|%+|!)\s)")
 """The start of a comment line. Directives of C are not comments."""
 _ABOVE = re.compile(rf"{COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 """The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`

@@ -25,7 +25,7 @@ _START = re.compile(
 """Does not match the number of a stack frame, such as `#3 `."""
 _WHOLE = re.compile(r"\s*(?:[#;!][^\n]*\s+)*+(?:\[|(?:export )?[\w.\"'$@%*/\\-]+[^\S\n]*[=:])")
 """The start of a text that may be settings as a whole."""
-
+_SEMICOLONS = re.compile(r"\s*;|Windows Registry")
 _PART = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[\w-]++)"""
 _TOML_KEY = re.compile(rf"[ \t]*{_PART}(?:[ \t]*\.[ \t]*{_PART})*+[ \t]*=")
 _TOML_HEADER = re.compile(
@@ -36,7 +36,6 @@ _TOKEN = re.compile(
     r'''"""(?:[^\\]|\\.)*?"{3,5}|\'{3}.*?\'{3,5}|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|\#[^\n]*|[\[\]{},\n]''',
     re.DOTALL,
 )
-
 _INI_HEADER = re.compile(r"\s*\[(?P<name>[^\]\n]+)\]\s*(?:[#;].*)?$")
 _INI_KEY = re.compile(r"(?P<name>[^\s=:\[][^=:]{0,160}?)\s*(?P<sign>[=:])")
 _PLAIN_KEY = re.compile(r"(?:export )?[^\s=]+")
@@ -225,8 +224,9 @@ def open_settings(text: str, start: int, end: int, sizes: Sizes) -> Node:
     first = line_start(text, start)
     lines = Lines(mask(text[first:end]))
     found = _read_settings(lines, 0)
-    nodes = _Builder(lines, first, sizes.part, found.is_toml).build(found.statements)
-    return Node(start, end, nodes or [Node(start, end)], Series("# "))
+    builder = _Builder(lines, first, sizes.part, found.is_toml)
+    nodes = builder.build(found.statements)
+    return Node(start, end, nodes or [Node(start, end)], Series(builder.sign))
 
 
 class _Builder:
@@ -234,6 +234,7 @@ class _Builder:
 
     def __init__(self, lines: Lines, offset: int, part: int, is_toml: bool) -> None:
         self._lines, self._offset, self._part, self._is_toml = lines, offset, part, is_toml
+        self.sign = "; " if not is_toml and any(map(_SEMICOLONS.match, lines.texts)) else "# "
         self._nodes: list[Node] = []
         self._tables: list[tuple[_Statement, Node]] = []
         """The header and the node of the section that is read last, and of the arrays of TOML around it."""
@@ -299,7 +300,7 @@ class _Builder:
             self._tables.pop()
             if node.children:
                 node.end = node.children[-1].end
-                node.series = Series("# ")
+                node.series = Series(self.sign)
             if node.end - node.start <= self._part:
                 node.children = []
 
@@ -340,7 +341,7 @@ class _Builder:
                 is_done = False
         if begin < end and self._lines.text[begin:end].strip():
             children.append(Node(self._offset + begin, self._offset + end))
-        node.open(children, Series("# "))
+        node.open(children, Series(self.sign))
 
     def _at(self, index: int) -> int:
         return self._offset + self._lines.starts[index] if index < len(self._lines) else self._end(index)
