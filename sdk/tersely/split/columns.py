@@ -63,7 +63,14 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     names = find_words(texts[index])
     start = index + 1 + (_RULE.fullmatch(texts[index + 1]) is not None)
     rows = texts[start : start + 2]
-    below = list(takewhile(lambda row: fits(names, row) and _GAP.search(row[:_LONGEST_LINE]), rows))
+    if len(rows) > 1 and _continues(names, rows[0]) and _GAP.search(rows[0][:_LONGEST_LINE]):
+        rows = texts[start + 1 : start + 3]  # its first cell is empty, as in an opening balance
+
+    def is_aligned(row: str) -> bool:
+        has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
+        return has_gap and (fits(names, row) or _has_only_cells(names, row))
+
+    below = list(takewhile(is_aligned, rows))
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
     if not are_names(texts[index], below) or _lacks_first_cell(lines, index):
@@ -74,7 +81,7 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
         if not has_gap and _LABELLED.match(row):
             return False
-        if fits(names, row) or _continues(names, row) or _is_detail(names, row):
+        if is_aligned(row) or fits(names, row) or _continues(names, row) or _is_detail(names, row):
             return True
         count = len(row.split())
         return count >= len(names) or (count >= columns and has_gap)  # shifted by a long value
@@ -99,6 +106,16 @@ def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     fitting = sum(start in starts or end in ends for start, end in names)
     return fitting >= 2 and fitting * 2 >= len(names)
+
+
+def _has_only_cells(names: Sequence[tuple[int, int]], row: str) -> bool:
+    """Return whether each cell of a row starts or ends where a name does, although some cells are empty."""
+    line = row[:_LONGEST_LINE].expandtabs().rstrip()
+    edges = [0, *(edge for gap in _GAP.finditer(line) for edge in gap.span()), len(line)]
+    cells = [*zip(edges[::2], edges[1::2], strict=True)]
+    cells[0] = (len(line) - len(line.lstrip()), cells[0][1])
+    starts, ends = {start for start, _ in names}, {end for _, end in names}
+    return len(cells) > 1 and all(start in starts or end in ends for start, end in cells)
 
 
 def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
@@ -137,7 +154,7 @@ def are_names(first: str, below: Sequence[str]) -> bool:
 
 
 def names_values(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row names the columns of values, but not the labels before them, as pandas and R print."""
+    """Return whether a row names the columns of values, but not the labels before them, as in R."""
     has_value = any(map(VALUE.fullmatch, first.split()))
     names = find_words(first)
     return len(names) > 1 < len(below) and not has_value and all(_has_values(names, row) for row in below)

@@ -183,12 +183,9 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
     for (at, below), owner in zip(pairwise([*outer, len(region)]), found, strict=True):
         owners[at] = None if owner is None else outer[owner]
         owners[at + 1 : below] = [at if at in starts else owners[at]] * (below - at - 1)
-    for at, owner in enumerate(owners):
-        if (
-            owner is not None
-            and region[at].indent < region[owner].indent
-            and region[at].run != region[owner].run
-        ):
+    for at, place in enumerate(region):
+        first = place if (owner := owners[at]) is None else region[owner]
+        if place.indent < first.indent and place.run != first.run:
             owners[at] = None  # a label between records, which ends the one above it
     return owners
 

@@ -218,7 +218,7 @@ def is_clause(place: Place, clause: re.Match[str]) -> bool:
 
 
 def is_title(place: Place) -> bool:
-    """Return whether a line is alone above a paragraph, or above a clause inside its own, as 2 is above 2.1."""
+    """Return whether a line with a number is alone above a paragraph, or above a clause such as 2.1 in 2."""
     below = place.below
     clause = CLAUSE.match(place.line)
     if clause is None or below is None or not place.starts_run or place.block.last - place.block.first > 1:

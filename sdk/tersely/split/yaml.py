@@ -285,6 +285,7 @@ class _Reader(ScalarReader):
         return end
 
 
+_NUMBERED = re.compile(r"^\s*#:  +\S", re.MULTILINE)  # names of columns, not a comment
 _SENTENCE = re.compile(r"`|\s['\"]|(?:\S+\s+){6}")
 """A part of a key that is more likely a sentence with a colon."""
 
@@ -293,9 +294,8 @@ def _is_yaml(text: str) -> bool:
     """Return whether a whole text is YAML: collections inside each other, or settings with simple keys."""
     reader = _Reader(Lines(mask(text)))
     reader.read(0)
-    if reader.skip(reader.done) < len(reader.lines):
-        return False
-    if any(_SENTENCE.search(key.strip("\"'")) for key in reader.keys):
+    has_sentence = any(_SENTENCE.search(key.strip("\"'")) for key in reader.keys)
+    if has_sentence or reader.skip(reader.done) < len(reader.lines) or _NUMBERED.search(text):
         return False
     return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 
@@ -308,7 +308,8 @@ def _is_within(lines: Lines, index: int) -> bool:
 
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines that are YAML with something nested, or with the keys of settings."""
-    if index < lines.none_before["yaml"] or lines.json_budget <= 0 or _is_within(lines, index):
+    is_known = index < lines.none_before["yaml"] or lines.json_budget <= 0
+    if is_known or _is_within(lines, index) or any(map(_NUMBERED.match, lines.texts[index : index + 2])):
         return None
     first = end = skip_comments(lines, index, "#")
     if first < len(lines) and not lines.is_blank(first):
