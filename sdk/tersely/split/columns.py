@@ -127,7 +127,7 @@ def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
 
 def _is_detail(names: Sequence[tuple[int, int]], row: str) -> bool:
     """Return whether a line begins to the right of the first name and is not aligned with the names."""
-    return bool(words := find_words(row)) and words[0][0] > names[0][1] and not fits(names, row)
+    return bool(words := find_words(row)) and words[0][0] >= names[0][1] and not fits(names, row)
 
 
 def are_names(first: str, below: Sequence[str]) -> bool:

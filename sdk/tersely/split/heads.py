@@ -154,12 +154,16 @@ class State:
             self.sender = None
         return announcer
 
-    def end_headings(self, rule: str) -> None:
-        """Forget headings such as `---< a >---`, and those below them, if `rule` ends one of them.
+    def end_headings(self, place: Place, first: Place) -> None:
+        """Forget headings such as `---< a >---`, and those below them, if a rule ends one of them.
 
-        A rule ends a heading that begins with the same sign and is equally long.
+        A rule ends a heading that begins with the same sign and is equally long. It ends all headings if the
+        line below it begins like `first`, the first line of the text: then it is between records.
         """
-        sign, size = rule[:1], len(rule.rstrip())
+        if place.below and place.below.line.split()[:1] == first.line.split()[:1]:
+            self.headings = []
+            self.start_section()
+        sign, size = place.line[:1], len(place.line.rstrip())
         if any(head.line[:1] == sign and len(head.line.rstrip()) == size for head in self.headings):
             while any(head.line[:1] == sign for head in self.headings):
                 self.headings.pop()

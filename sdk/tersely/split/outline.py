@@ -84,7 +84,7 @@ class _LinkFinder:
                 continue
             divides = is_rule(place.block, place.line)
             if divides:
-                state.end_headings(place.line)
+                state.end_headings(place, self._places[0])
             if divides or self._around.ends_caption(place, state.step):
                 state.step = None
             is_step = self._around.starts_step(place)

@@ -336,6 +336,15 @@ def _find_line_kind(lines: Lines, index: int) -> Kind:
     ):
         return "line"
     is_alone = (
-        (index == 0 or lines.is_blank(index - 1)) and index + 1 < len(lines) and lines.is_blank(index + 1)
+        (index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index))
+        and index + 1 < len(lines)
+        and lines.is_blank(index + 1)
     )
     return "heading" if is_alone and len(line.split()) <= _MOST_TITLE_WORDS else "line"
+
+
+def _is_below_section(lines: Lines, index: int) -> bool:
+    """Return whether a line is right below the first line of a section, which has more lines."""
+    below = lines.skip_blank(index + 1)
+    has_more = below < len(lines) and not SECTION.match(lines.texts[below])
+    return has_more and SECTION.match(lines.texts[index - 1]) is not None

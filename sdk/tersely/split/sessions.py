@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
-from tersely.split.lines import Range, strip
+from tersely.split.lines import Range
 from tersely.units import Link, Unit
 
 _PROMPT = re.compile(
@@ -62,7 +62,7 @@ def _find_range(text: str, start: int) -> Range:
     end = _find_line_end(text, start)
     while end < len(text) and (text[end - 1] == "\\" or _CONTINUED.match(text, end + 1)):
         end = _find_line_end(text, end + 1)
-    return start, end
+    return start, start + len(text[start:end].rstrip())
 
 
 def _find_line_end(text: str, start: int) -> int:
@@ -81,7 +81,7 @@ def split_session(text: str, commands: list[Range], split: Callable[[str], list[
             if output
             else None
         )
-        command = Unit(*strip(text, start, end), "line", True)
+        command = Unit(start, end, "line", True)
         units += [replace(command, link=link) if link else command, *output]
     return units
 
