@@ -345,5 +345,6 @@ class _LinkFinder:
         if state.continued:
             parent.units, parent.begin = (*state.continued.units, unit), state.continued.begin
         parent.is_line |= is_near
+        parent.anchor = surroundings.find_anchor(place)
         parent.is_option_or_record = self._around.is_option(place)
         state.parents.append(parent)

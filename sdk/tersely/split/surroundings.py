@@ -32,6 +32,7 @@ _MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER
 """Matches the first line of a paragraph that may be a head of other units."""
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _LONG_CLAUSE = 120
+_IDENTITY = re.compile(r"\s*[\"']?_?(?:id|name|key|title)\b")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
 
@@ -209,10 +210,7 @@ class Surroundings:
 
 
 def is_clause(place: Place, clause: re.Match[str]) -> bool:
-    """Return whether the paragraphs after a numbered paragraph belong to it.
-
-    They do if its number is one such as 1.2, or if it is long. `clause` is the match of `CLAUSE`.
-    """
+    """Return whether paragraphs below a numbered one belong to it: its number has a dot, or it is long."""
     is_long = place.block.end - place.block.start > _LONG_CLAUSE
     return not clause["word"] and ("." in clause["number"] or is_long)
 
@@ -337,6 +335,13 @@ def find_names(place: Place) -> list[int]:
             names.append(above.units[0])
             above = above.above
     return names
+
+
+def find_anchor(place: Place) -> tuple[int, ...]:
+    """Return the unit of the line below a `{` if it names the object that begins there."""
+    below = place.below
+    is_named = below is not None and place.line.strip() == "{" and _IDENTITY.match(below.line)
+    return (below.units[0],) if below and is_named else ()
 
 
 def _shares(above: Place, place: Place) -> bool:
