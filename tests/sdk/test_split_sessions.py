@@ -65,6 +65,14 @@ CASES = {
 4  1 2  |   1:           ROPE red         9 m   crane0s1
 5  1 2  |   2:           ROPE old        12 m   crane0s2
 """,
+    "rows between rules of dashes": """
+1       |---------------------
+2* 1    || Id | Lift | Metres |
+3* 2    |---------------------
+4  1 2 3 || 1  | red  |     40 |
+5  1 2 3 || 2  | old  |     12 |
+6       |---------------------
+""",
     "titles of clauses": """
 1*      |3. CRANES
         |

@@ -23,6 +23,8 @@ _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
 _TITLE = re.compile(r"[ \t]*(\|++)(?=[^|\n]*\w)[^|\n]*+\1[ \t]*\n[ \t]*\|*\+-[-+|]*[ \t]*$", re.MULTILINE)
 """The title of a box in a table of AWS: the more bars, the deeper."""
 _PIPED_ROW = re.compile(r"\s*\|.*\|\s*$")
+_DASHES = re.compile(r"-{10,}\s*$")
+_DASHED_ROW = re.compile(rf"{_PIPED_ROW.pattern}|{_DASHES.pattern}")
 _REST_BORDER = re.compile(r"\s*={2,}(?: +={2,})+\s*$")
 _RULER = re.compile(r"[ \t]*(?:\+\+\+-=[-=]+|-{2,}(?:[ \t]+-{2,})+)[ \t]*$", re.MULTILINE)
 _COUNT = re.compile(r"\(\d+ rows?\)\s*$")
@@ -50,7 +52,7 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
     if "-" in second and _DELIMITER_ROW.match(second[:_LONGEST_LINE]):
         end = skip_while(lines, index + 2, lambda line: "|" in line)
         return end + (end < len(lines) and _COUNT.match(texts[end]) is not None)
-    for start, row in ((_GRID_LINE, _GRID_ROW), (_PIPED_ROW, _PIPED_ROW)):
+    for start, row in ((_GRID_LINE, _GRID_ROW), (_PIPED_ROW, _PIPED_ROW), (_DASHES, _DASHED_ROW)):
         if start.match(first):
             end = index + 1
             while end < len(lines) and row.match(lines.texts[end]) and not _find_title_end(lines, end):
@@ -99,7 +101,7 @@ TABLES = (
     Format("heading", _TITLE, _find_title_end),
     Format(
         "table",
-        re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"),
+        re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==|-{10,}[ \t]*\n[ \t]*\|)"),
         _find_table_end,
     ),
     Format(
