@@ -61,6 +61,7 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after the rows below the names of columns; None if `index` has no such names."""
     texts = lines.texts
     names = find_words(texts[index])
+    columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
     start = index + 1 + (_RULE.fullmatch(texts[index + 1]) is not None)
     rows = texts[start : start + 2]
     if len(rows) > 1 and _continues(names, rows[0]) and _GAP.search(rows[0][:_LONGEST_LINE]):
@@ -68,15 +69,13 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
 
     def is_aligned(row: str) -> bool:
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
-        return has_gap and (fits(names, row) or _has_only_cells(names, row))
+        return has_gap and (fits(names, row) or (columns > 2 and _has_only_cells(names, row)))
 
     below = list(takewhile(is_aligned, rows))
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
     if not are_names(texts[index], below) or _lacks_first_cell(lines, index):
         return None
-    columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
-
     def is_row(row: str) -> bool:
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
         if not has_gap and _LABELLED.match(row):
