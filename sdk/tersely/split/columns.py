@@ -76,6 +76,7 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
         return None
     if not are_names(texts[index], below) or _lacks_first_cell(lines, index):
         return None
+
     def is_row(row: str) -> bool:
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
         if not has_gap and _LABELLED.match(row):

@@ -180,13 +180,12 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
         return None
     owners: list[int | None] = [None] * len(region)
     starts = {outer[owner] for owner in found if owner is not None}
+    ended = set[int]()
     for (at, below), owner in zip(pairwise([*outer, len(region)]), found, strict=True):
-        owners[at] = None if owner is None else outer[owner]
+        if owner is not None and region[at].ends(region[outer[owner]]):
+            ended.add(owner)
+        owners[at] = None if owner is None or owner in ended else outer[owner]
         owners[at + 1 : below] = [at if at in starts else owners[at]] * (below - at - 1)
-    for at, place in enumerate(region):
-        first = place if (owner := owners[at]) is None else region[owner]
-        if place.indent < first.indent and place.run != first.run:
-            owners[at] = None  # a label between records, which ends the one above it
     return owners
 
 

@@ -82,6 +82,15 @@ class Place:
         sign = self.line.lstrip()[:1]
         return bool(sign) and head.rstrip()[-1:] + sign in ("()", "[]", "{}") and not opens(self)
 
+    def ends(self, record: Place) -> bool:
+        """Return whether it ends a record above it.
+
+        It is indented less, or both are labels with a colon that are indented alike and start their runs.
+        """
+        are_labels = self.line.rstrip()[-1:] == record.line.rstrip()[-1:] == ":"
+        is_sibling = are_labels and self.starts_run and record.starts_run and self.indent == record.indent
+        return self.run != record.run and (self.indent < record.indent or is_sibling)
+
     @property
     def has_one_line(self) -> bool:
         """Whether one line alone is indented more below it."""

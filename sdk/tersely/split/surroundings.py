@@ -44,8 +44,7 @@ class Surroundings:
         """The runs that are subtitles."""
         self.comments = headlines.find_comments(places)
         """The comment right above each line, if it has one."""
-        above = [place for place in self.comments.values() if place.block.kind == "heading"]
-        self.comment_units = {place.units[0] for place in above}
+        self.comment_units = {p.units[0] for p in self.comments.values() if p.block.kind == "heading"}
         """The comments that look like headings."""
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
@@ -60,7 +59,9 @@ class Surroundings:
         first = {word for place, word in titles.items() if place.starts_run or place in below_heading}
         captions = {place for place in titles if place.below and place.below.block.kind == "log"}
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
-        self._titles |= below_heading & captions
+        indents = {place.indent for place in self._titles}
+        siblings = {place for place in titles if place.indent in indents} - captions
+        self._titles |= siblings | (below_heading & captions)
         self._captioned = {place.run for place in self._titles & captions}
         sections = [*headlines.find_sections(places)]
         self._titles.update(sections)
