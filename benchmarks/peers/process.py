@@ -94,7 +94,11 @@ class PeerProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(timeout=60)
+        try:
+            self._process.wait(timeout=60)
+        except subprocess.TimeoutExpired:  # it has given all its outputs
+            self._process.kill()
+            self._process.wait()
         self._process.stdout.close()
 
     def compress(self, question: str, documents: Documents, share: float) -> Output:
