@@ -19,7 +19,8 @@ _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
 BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
 """The start of a line that continues the statement above it, such as `else` or `except`."""
-_STEP = re.compile(r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\$ \S|-{3,}[^\W\d_].*[^-]$")
+_GROUP = r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\[Pipeline\] \{ \("
+_STEP = re.compile(rf"{_GROUP}|\$ \S|-{{3,}}[^\W\d_].*[^-]$")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
 """A line in parentheses that says how the words below it are spoken."""
@@ -147,8 +148,7 @@ class Surroundings:
         """Return whether the lines below `step`, their head, end before this place.
 
         The lines below a message end at a run that is not about it. Log entries right below `step` end at a
-        run of text that is not indented more. The last record ends at the first run that is unlike those in
-        the other records.
+        run of text that is not indented more. The last record ends at a run unlike those in other records.
         """
         if place is self._alien:
             return True
