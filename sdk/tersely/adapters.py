@@ -115,7 +115,7 @@ def check_title_key(value: object) -> str | None:
 
 def check_keep(keep: int) -> int:
     """Return how many of the newest results stay whole. Raises InvalidInputError unless it is 0 or more."""
-    return 0 if type(keep) is int and keep == 0 else check_count(keep, "keep", "results")
+    return check_count(keep, "keep", "results", minimum=0)
 
 
 def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:

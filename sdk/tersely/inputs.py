@@ -93,9 +93,9 @@ def _read_document(item: object, where: str) -> Document:
         raise InvalidInputError(
             f"{where} has a text that is {type_name(item.text)}. Pass text; decode bytes first."
         )
-    for name, value in (("title", item.title), ("id", item.id)):
+    for name, value in (("a title", item.title), ("an id", item.id)):
         if not isinstance(cast("object", value), str | None):
-            raise InvalidInputError(f"{where} has a {name} that is {type_name(value)}. Pass text or None.")
+            raise InvalidInputError(f"{where} has {name} that is {type_name(value)}. Pass text or None.")
     return item
 
 
@@ -107,8 +107,10 @@ def decode_utf8(raw: bytes, source: str) -> str:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        # After a byte order mark, the error counts bytes from the end of the mark.
+        start = error.start + len(raw) - len(error.object)
         raise InvalidInputError(
-            f"{source}: not UTF-8 text (byte 0x{raw[error.start]:02x} at {error.start}). "
+            f"{source}: not UTF-8 text (byte 0x{raw[start]:02x} at {start}). "
             "Convert it, for example with iconv -t UTF-8."
         ) from error
     if "\0" in text:
@@ -116,16 +118,17 @@ def decode_utf8(raw: bytes, source: str) -> str:
     return text
 
 
-def check_count(value: object, name: str, unit: str) -> int:
-    """Return `value` as an int. Raises InvalidInputError unless it is a whole number above 0.
+def check_count(value: object, name: str, unit: str, *, minimum: int = 1) -> int:
+    """Return `value` as an int. Raises InvalidInputError unless it is a whole number of at least `minimum`.
 
     Messages name the argument and the unit ("tokens", "threads").
     """
+    remedy = f"Pass a whole number of {unit}, {minimum} or more."
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InvalidInputError(f"{name} is {type_name(value)}. Pass a whole number of {unit}, 1 or more.")
+        raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
     count = int(value)
-    if count < 1:
-        raise InvalidInputError(f"{name} is {count}. Pass a whole number of {unit}, 1 or more.")
+    if count < minimum:
+        raise InvalidInputError(f"{name} is {count}. {remedy}")
     return count
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tersely import CompressionOptions, Compressor, Document, TerselyError
+from tersely import CompressionOptions, Compressor, Document, InvalidInputError, TerselyError
+from tersely.adapters import check_keep
 from tersely.embedding import SentenceEmbedder
 from tersely.rerank import CrossEncoder, DecisionEndpoint, Relevance, RerankEndpoint
 from tersely.runtime import http
@@ -167,3 +168,9 @@ def test_a_senseless_argument_is_taken_or_clearly_refused(
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.opens])
 def test_the_same_arguments_without_a_senseless_one_are_taken(name: str) -> None:
     CASES[name].make(**CASES[name].given)
+
+
+def test_a_number_that_may_be_zero_is_refused_with_that_limit() -> None:
+    assert check_keep(0) == 0
+    with pytest.raises(InvalidInputError, match=r"keep is -1\. Pass a whole number of results, 0 or more\."):
+        check_keep(-1)

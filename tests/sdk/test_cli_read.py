@@ -79,7 +79,7 @@ def test_stdin_is_text_unless_it_starts_with_a_document(
         ('{"title": "No text"}', "line 2: has no 'text' key"),
         ('{"text": 5}', "line 2: has a text that is an int"),
         ('{"text": "a", "title": true}', "line 2: has a title that is True"),
-        ('{"text": "a", "id": true}', "line 2: has a id that is True"),
+        ('{"text": "a", "id": true}', "line 2: has an id that is True"),
         ('{"text": "a", "metadata": "b"}', "metadata"),
     ],
 )
@@ -90,11 +90,29 @@ def test_a_bad_line_is_refused_with_its_number(folder: Path, line: str, message:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("names", [[], ["-"]], ids=["no name", "a dash"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"text": "good"}\nbad\n', "standard input, line 2: not valid JSON"),
+        (b"a\0b", "standard input: has NUL bytes"),
+    ],
+)
+def test_unusable_standard_input_is_refused_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, names: list[str], content: bytes, message: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with pytest.raises(InvalidInputError) as error:
+        read_files(names, "auto")
+    assert message in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("naïve".encode("latin-1"), "not UTF-8 text (byte 0xef at 2)"),
         ("text".encode("utf-16"), "not UTF-8 text (byte 0xff at 0)"),
+        (b"\xef\xbb\xbfab\xff", "not UTF-8 text (byte 0xff at 5)"),
         (b"\x7fELF\x02\x01\x00\x00", "binary file"),
         (b" \n\t\n", "There is no text in the input"),
     ],

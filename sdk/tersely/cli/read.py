@@ -99,7 +99,8 @@ def read_files(names: Sequence[str], form: Format) -> list[Document]:
     """
     documents: list[Document] = []
     skipped: list[str] = []
-    files = find_files(names or ["-"])
+    names = names or ["-"]
+    files = find_files(names)
     if "-" in files and sys.stdin.isatty():
         print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
     with show_progress(files) if len(files) > _MAX_FILES_WITHOUT_PROGRESS else nullcontext(files) as progress:
