@@ -12,21 +12,24 @@ _BLOCK = re.compile(
     r"|(?:environment|session|user|workspace)_(?:context|details|info|instructions))>"
 )
 """Start of a block that Claude Code, Codex, Gemini CLI, Copilot, Cline or Cursor adds."""
+_CLOSING = re.compile(r"</([\w-]+)>")
 _TAG = re.compile(r"</?user_query>")
 """Tags that Cursor puts around the user's words."""
 
 
 def strip_agent_blocks(text: str) -> str:
     """Return a user's text without blocks such as `<system-reminder>`; "" if there is nothing else."""
-    parts: list[str] = []
-    end = 0
-    while block := _BLOCK.search(text, end):
-        close = text.find(closing := f"</{block[1]}>", block.end())
-        if close < 0:  # not a block
-            break
-        parts.append(text[end : block.start()])
-        end = close + len(closing)
-    return _TAG.sub(" ", " ".join([*parts, text[end:]])).strip()
+    last_closing = {tag[1]: tag.start() for tag in _CLOSING.finditer(text)}
+    kept: list[str] = []
+    end = 0  # of the last block
+    position = 0
+    while start := _BLOCK.search(text, position):
+        position = start.end()
+        if last_closing.get(start[1], -1) >= position:  # otherwise the tag is a word of the user
+            kept.append(text[end : start.start()])
+            closing = f"</{start[1]}>"
+            end = position = text.index(closing, position) + len(closing)
+    return _TAG.sub(" ", " ".join([*kept, text[end:]])).strip()
 
 
 def find_last_request(texts: Iterable[str]) -> str:

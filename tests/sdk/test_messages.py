@@ -207,6 +207,7 @@ def test_a_limit_holds_even_if_the_model_fails() -> None:
         ("Find it.\n<environment_details>\n# Files\n</environment_details>", "Find it."),
         ("Why is <system-reminder> in my log?", "Why is <system-reminder> in my log?"),
         ("Read <context>a page</context>.", "Read <context>a page</context>."),
+        ("Why <ide_x>? <bash-input>ls</bash-input>", "Why <ide_x>?"),
     ],
 )
 def test_blocks_of_agents_are_stripped(text: str, words: str) -> None:
