@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor, Document, InvalidInputError
 from tersely.runtime import cancellation
-from tersely.runtime.cancellation import current_time_limit
+from tersely.runtime.cancellation import current_time_limit, time_limit
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers
 from tersely.score import encoder as encoder_module
@@ -80,7 +80,7 @@ def test_timeout_uses_what_the_model_had_read(monkeypatch: pytest.MonkeyPatch) -
     assert session.runs <= TIMEOUT_S / RUN_S
     assert (result.status, result.reason) == (
         "degraded",
-        "the time limit of 60.0 s was up before the model had read everything",
+        "the time limit of 60 s was up before the model had read everything",
     )
     check_all(result, [Document(text) for text in TEXTS], compressor.count_tokens, budget=50)
     assert {"budget", "unread"} <= {span.reason for span in result.dropped}
@@ -200,6 +200,12 @@ def test_errors_of_the_caller_pass_through() -> None:
 def test_a_time_limit_ends_with_its_call() -> None:
     Compressor(FakeScorer()).compress("Which?", ["One. Two."], budget=1, timeout=9)
     assert current_time_limit().seconds is None
+
+
+def test_an_inner_time_limit_never_exceeds_the_outer_one() -> None:
+    for seconds in (None, 9.0):
+        with time_limit(0.06) as outer, time_limit(seconds) as inner:
+            assert inner.remaining <= outer.remaining + 1e-6
 
 
 def hurry(monkeypatch: pytest.MonkeyPatch, characters: int) -> Compressor:

@@ -52,16 +52,20 @@ class Cancellation:
 
 
 class TimeLimit:
-    """The time at which work on a request has to stop, counted from now; None for never."""
+    """The time at which work on a request has to stop, counted from now; None for never.
 
-    def __init__(self, seconds: float | None = None) -> None:
+    With `outer`, the limit of a larger request that contains this one, it is never later than that limit.
+    """
+
+    def __init__(self, seconds: float | None = None, outer: TimeLimit | None = None) -> None:
+        self._end = self._stop = math.inf if seconds is None else time.monotonic() + seconds
+        if outer is not None and outer._end < self._end:
+            seconds, self._end = outer.seconds, outer._end
         self.seconds = seconds
+        """Seconds of the limit that ends first, for messages; None without any limit."""
         self.was_reached = False
         """True if the time was up before all work was done."""
-        self._end = self._stop = math.inf
-        if seconds is not None:
-            self._end = time.monotonic() + seconds
-            self.reserve(0.0)
+        self.reserve(0.0)
 
     @property
     def remaining(self) -> float:
@@ -86,7 +90,9 @@ class TimeLimit:
     def check(self) -> None:
         """Raise TimeIsUpError if the time is up. Use this for work that is useless when half done."""
         if self.is_up():
-            raise TimeIsUpError(f"the time limit of {self.seconds} s was up before the model had any scores")
+            raise TimeIsUpError(
+                f"the time limit of {self.seconds:g} s was up before the model had any scores"
+            )
 
 
 _NEVER = Cancellation()
@@ -124,10 +130,7 @@ def cancellable() -> Generator[Cancellation]:
 @contextmanager
 def time_limit(seconds: float | None) -> Generator[TimeLimit]:
     """Set a new time limit for all work inside the block; None keeps the limit around the block."""
-    around = _current_limit.get()
-    if around.seconds is not None:
-        seconds = round(around.remaining, 1) if seconds is None else min(seconds, around.remaining)
-    limit = TimeLimit(seconds)
+    limit = TimeLimit(seconds, _current_limit.get())
     token = _current_limit.set(limit)
     try:
         yield limit
