@@ -7,7 +7,7 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from tersely import Compression
-from tersely.telemetry import count_lookup
+from tersely.telemetry import count_lookup, get_model_seconds
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -51,7 +51,7 @@ class Metrics:
         self._results.labels(result.status).inc()
         self._tokens_in.inc(result.tokens_before)
         self._tokens_out.inc(result.tokens_after)
-        self._model_seconds.inc(result.timings.get("score", 0.0))
+        self._model_seconds.inc(get_model_seconds(result))
 
     def count_lookup(self, *, hit: bool) -> None:
         """Count a text that was looked up in the cache of results, for OpenTelemetry too."""

@@ -23,10 +23,10 @@ from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.score.loading import find_promises, load_scorer
-from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
+from tersely.score.protocol import Preparer, Reranker, ScoredInput, Scorer
 from tersely.telemetry import StageTimer, watch_compression
 from tersely.tokens import TokenCounter, count_tokens, resolve_counter
-from tersely.types import Compression, Document
+from tersely.types import COVERAGE, Compression, Document
 
 if TYPE_CHECKING:
     from tersely.messages import CompressedMessages, Message

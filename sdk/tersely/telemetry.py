@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from time import perf_counter
 
-from tersely.types import Compression
+from tersely.types import COVERAGE, Compression
 
 _SCOPE = "tersely"
 SPAN = "tersely.compress"
@@ -97,7 +97,7 @@ def watch_compression() -> Generator[Callable[[Compression], None]]:
                         "tersely.units.dropped": len(result.dropped),
                         "tersely.tokens.in": result.tokens_before,
                         "tersely.tokens.out": result.tokens_after,
-                        "tersely.model.duration": result.timings.get("score", 0.0),
+                        "tersely.model.duration": get_model_seconds(result),
                     }
                 )
 
@@ -111,6 +111,11 @@ def watch_compression() -> Generator[Callable[[Compression], None]]:
             raise
 
 
+def get_model_seconds(result: Compression) -> float:
+    """Return the seconds in the model; 0.0 for a call that did not use it."""
+    return 0.0 if result.model == COVERAGE else result.timings.get("score", 0.0)
+
+
 def count_lookup(*, hit: bool) -> None:
     """Count a text that was looked up in a cache of results."""
     if (instruments := _get_instruments()) is not None:
@@ -121,7 +126,7 @@ def _record(instruments: _Instruments, result: Compression) -> None:
     status = {"tersely.status": result.status}
     instruments.compressions.add(1, status)
     instruments.seconds.record(result.timings["total"], status)
-    if "score" in result.timings:
-        instruments.model_seconds.record(result.timings["score"])
+    if (seconds := get_model_seconds(result)) > 0:
+        instruments.model_seconds.record(seconds)
     instruments.tokens_in.add(result.tokens_before)
     instruments.tokens_out.add(result.tokens_after)

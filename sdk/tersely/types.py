@@ -10,6 +10,9 @@ from typing import Any, Literal
 Source = tuple[str | None, str]
 """The title or id of a document, and its text."""
 
+COVERAGE = "coverage"
+"""Name of the scorer that needs no query: `model` of its results, and the reason of the units it keeps."""
+
 Status = Literal["compressed", "unchanged", "abstained", "bypassed", "failed_open", "degraded"]
 
 

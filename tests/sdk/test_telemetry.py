@@ -133,6 +133,19 @@ def test_metrics_add_up_over_compressions_and_statuses(
     }
 
 
+def test_a_call_without_a_model_has_no_seconds_in_the_model(
+    telescope: Telescope, spans: InMemorySpanExporter
+) -> None:
+    compressor = Compressor(FakeScorer())
+    compressor.compress(QUERY, DOCS)  # so that the instrument exists
+    before = telescope.read_metrics()[("tersely.model.duration", "")]
+    spans.clear()
+    compressor.compress(None, DOCS, rate=0.4)
+    (span,) = spans.get_finished_spans()
+    assert (span.attributes or {})["tersely.model.duration"] == 0.0
+    assert telescope.read_metrics()[("tersely.model.duration", "")] == before
+
+
 def test_compressions_of_a_batch_belong_to_the_outer_span(spans: InMemorySpanExporter) -> None:
     with trace.get_tracer("app").start_as_current_span("answer") as around:
         Compressor(FakeScorer(), threads=2).compress_batch([(QUERY, DOCS)] * 3)

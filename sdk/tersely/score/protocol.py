@@ -10,9 +10,6 @@ from tersely.prepared import Preparation
 from tersely.types import Document
 from tersely.units import Unit
 
-COVERAGE = "coverage"
-"""Name of the scorer that needs no query. Receipts show it as the model, and as the reason of kept units."""
-
 if TYPE_CHECKING:  # `import tersely` does without numpy
     import numpy as np
     from numpy.typing import NDArray

@@ -23,7 +23,6 @@ from tersely.score.bm25 import BM25
 from tersely.score.loading import Promises
 from tersely.score.matching import Floats
 from tersely.score.protocol import (
-    COVERAGE,
     DocumentScores,
     Judge,
     Reranker,
@@ -33,7 +32,7 @@ from tersely.score.protocol import (
     Scores,
 )
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Bypass, Split, choose_documents
-from tersely.types import Document
+from tersely.types import COVERAGE, Document
 from tersely.units import UNLINKED, Unit
 
 logger = logging.getLogger("tersely")
@@ -67,7 +66,7 @@ def score(
         scores, warnings = run_in_time(lambda: score_by_model(scorer, reranker, query, split, options))
         failure = None
         if time.was_reached:
-            failure = f"the time limit of {time.seconds} s was up before the model had read everything"
+            failure = f"the time limit of {time.seconds:g} s was up before the model had read everything"
     except (_ScoringError, TimeIsUpError) as error:
         scores, warnings, failure = None, (), str(error)
     if failure is not None:
