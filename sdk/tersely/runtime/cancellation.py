@@ -58,13 +58,14 @@ class TimeLimit:
     """
 
     def __init__(self, seconds: float | None = None, outer: TimeLimit | None = None) -> None:
-        self._end = self._stop = math.inf if seconds is None else time.monotonic() + seconds
+        self._end: float = math.inf if seconds is None else time.monotonic() + seconds
         if outer is not None and outer._end < self._end:
             seconds, self._end = outer.seconds, outer._end
-        self.seconds = seconds
+        self.seconds: float | None = seconds
         """Seconds of the limit that ends first, for messages; None without any limit."""
         self.was_reached = False
         """True if the time was up before all work was done."""
+        self._stop = math.inf
         self.reserve(0.0)
 
     @property
