@@ -1,4 +1,4 @@
-"""The main path of a compression, in four steps over immutable values.
+"""Compress documents in four steps. Each step takes immutable values and returns new ones.
 
 split     split/documents   documents become units; a unit too large for the limit may be cut into pieces
 score     score/scoring     each unit gets a score, and each document a relevance
@@ -22,7 +22,7 @@ from tersely.options import CompressionArguments, CompressionOptions, make_optio
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.score.loading import find_promises, load_scorer
+from tersely.score.loading import find_thresholds, load_scorer
 from tersely.score.protocol import Preparer, Reranker, ScoredInput, Scorer
 from tersely.telemetry import StageTimer, watch_compression
 from tersely.tokens import TokenCounter, count_tokens, resolve_counter
@@ -45,8 +45,8 @@ class Compressor:
             model's own relevance.
         token_counter: counts tokens for limits and receipts: a `TokenCounter`, a function from text to
             int, the path of a tokenizer.json, or "tiktoken:o200k_base" and the like, for an encoding that is
-            in tiktoken's cache. None for the built-in estimate. Several threads may call a counter of your
-            own at once.
+            in tiktoken's cache. None for the built-in estimate. Several threads may call your own counter at
+            once.
         threads: the largest number of threads for one call; None for every core this process may use.
 
     Raises:
@@ -91,17 +91,17 @@ class Compressor:
             docs: texts, `Document`s, mappings with the key "text", or documents from `prepare`.
             budget: the largest number of tokens of the text. Titles and separators count.
             rate: the same limit, as a share of the input's tokens in (0, 1].
-            recall: the share of questions, in (0, 1), for which the text must keep the answer sentence. This
-                is a promise over many calls.
-            abstain: the share of answerable questions, in (0, 1), that must not be refused, over many calls.
-                The text is empty if the documents seem not to answer the query.
+            recall: the share of questions, in (0, 1), for which the text must keep the answer sentence, over
+                many calls.
+            abstain: return an empty text if the documents seem not to answer the query. The value is the
+                share of answerable questions, in (0, 1), that still get a text, over many calls.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: the gaps that get a mark. "structure": those between two kept units, unless these two and
-                everything between them are whole sentences of running text; those in a list; and those of a
-                unit that was cut, also at its beginning and end. "all": every gap.
+            marks: the gaps that get a mark. "structure": gaps in lists and in units that were cut, and gaps
+                between two kept units. There is no mark if the gap and both units are whole sentences of
+                running text. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless
                 `abstain` is given or they exceed `budget`.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.
@@ -121,9 +121,9 @@ class Compressor:
                 checked.check_without_query()
             else:
                 check_query(query)
-            name = getattr(self._scorer, "preparation_name", None)
+            preparation_name = getattr(self._scorer, "preparation_name", None)
             with time_limit(checked.timeout):
-                documents, warnings = accept_prepared(read_documents(docs), name)
+                documents, warnings = accept_prepared(read_documents(docs), preparation_name)
                 result = self._compress(query, documents, checked, timer)
             result = replace(
                 result,
@@ -141,26 +141,26 @@ class Compressor:
         options: CompressionOptions,
         timer: StageTimer,
     ) -> Compression:
-        # The steps are imported late, see _STEPS.
+        # The constructor has already loaded these modules; see _STEPS.
         from tersely.pack.choose import choose
         from tersely.pack.receipt import keep_everything, write_receipt
         from tersely.score.scoring import score
         from tersely.split.documents import Bypass, split
 
-        promises = find_promises(self._scorer, self.model, options)
+        thresholds = find_thresholds(self._scorer, self.model, options)
         model = COVERAGE if query is None else self.model
         count = partial(count_tokens, self.token_counter)
         units = split(documents, options, count)
         # Keep time for matching, choosing and writing: about twice the time of splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
         if units.bypass is not None:
-            return keep_everything(units, units.bypass, model, promises)
-        scored = score(query, units, options, self._scorer, self._reranker, promises)
+            return keep_everything(units, units.bypass, model, thresholds)
+        scored = score(query, units, options, self._scorer, self._reranker, thresholds)
         timer.lap("score")
         if isinstance(scored, Bypass):
-            return keep_everything(units, scored, model, promises)
+            return keep_everything(units, scored, model, thresholds)
         selection = choose(units, scored, options, count)
-        return write_receipt(units, scored, selection, model, promises)
+        return write_receipt(units, scored, selection, model, thresholds)
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
         """Prepare documents before any question, so that `compress` takes less time.
@@ -176,7 +176,7 @@ class Compressor:
             prepared, and `Compression.warnings` says so.
 
         Raises:
-            InvalidInputError: a document cannot be used, or the model cannot prepare any.
+            InvalidInputError: a document cannot be used, or the model cannot prepare documents.
         """
         from tersely.split.sentences import split_units
 

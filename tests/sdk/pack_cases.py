@@ -12,7 +12,7 @@ from tersely import Compression, Document
 from tersely.options import CompressionOptions
 from tersely.pack.choose import Selection, choose
 from tersely.pack.receipt import write_receipt
-from tersely.score.loading import Promises
+from tersely.score.loading import Thresholds
 from tersely.score.protocol import Scored, Scores
 from tersely.split.documents import Split
 from tersely.units import Unit
@@ -98,4 +98,4 @@ def select(split: Split, scored: Scored, **options: Any) -> Selection:
 def receive(split: Split, scored: Scored, *, promises_recall: bool = False, **options: Any) -> Compression:
     """Choose, and write the receipt."""
     selection = select(split, scored, **options)
-    return write_receipt(split, scored, selection, "model@1", Promises(0.5 if promises_recall else None))
+    return write_receipt(split, scored, selection, "model@1", Thresholds(0.5 if promises_recall else None))

@@ -9,7 +9,7 @@ import pytest
 from tersely import Compressor, Document
 from tersely.options import CompressionOptions
 from tersely.pack.receipt import keep_everything
-from tersely.score.loading import Promises
+from tersely.score.loading import Thresholds
 from tersely.split.documents import Bypass, Split, split
 from tersely.types import Span
 from tests.sdk.counters import count_words
@@ -285,7 +285,7 @@ def test_a_refused_request_keeps_nothing_and_no_promise() -> None:
 
 @pytest.mark.parametrize("status", ["unchanged", "bypassed", "failed_open"])
 def test_keep_everything_keeps_every_unit_unscored(status: Any) -> None:
-    result = keep_everything(make_titled(), Bypass(status, "because"), "model@1", Promises(0.5))
+    result = keep_everything(make_titled(), Bypass(status, "because"), "model@1", Thresholds(0.5))
     assert result.text == "Title\nAa bb. Cc dd ee.\n\nFf gg."
     assert result.kept == tuple(
         Span(doc, start, end, 0.0, status) for doc, start, end in ((0, 0, 6), (0, 7, 16), (1, 0, 6))

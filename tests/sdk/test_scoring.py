@@ -13,7 +13,7 @@ import pytest
 from tersely import Compressor, Document
 from tersely.options import CompressionOptions
 from tersely.score import DocumentScores, ScoredInput
-from tersely.score.loading import Promises
+from tersely.score.loading import Thresholds
 from tersely.score.protocol import Scored
 from tersely.score.scoring import score
 from tersely.split.documents import Split, split
@@ -37,7 +37,7 @@ class RecordingScorer(FakeScorer):
 def score_docs(scorer: Any, docs: Sequence[Document] = DOCS, **options: Any) -> tuple[Split, Scored]:
     checked = CompressionOptions(**options)
     units = split(docs, checked, count_words)
-    scored = score(QUERY, units, checked, scorer, None, Promises())
+    scored = score(QUERY, units, checked, scorer, None, Thresholds())
     assert isinstance(scored, Scored)
     return units, scored
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tersely.pack.choose import Selection
 from tersely.pack.render import Renderer
-from tersely.score.loading import Promises
+from tersely.score.loading import Thresholds
 from tersely.score.protocol import Scored
 from tersely.split.documents import Bypass, Split
 from tersely.types import Citations, CompressedDocument, Compression, Span, Status
@@ -18,7 +18,7 @@ WholeUnit = tuple[int, int]
 
 
 def write_receipt(
-    split: Split, scored: Scored, selection: Selection, model: str, promises: Promises
+    split: Split, scored: Scored, selection: Selection, model: str, thresholds: Thresholds
 ) -> Compression:
     """Return the result of a request: the text of the selection and its receipt, without timings.
 
@@ -39,7 +39,7 @@ def write_receipt(
         else:
             reason = _reason_dropped(at, unit, scored, selection, divided_and_kept)
             dropped.append(_span(unit, unit_scores[at], reason))
-            recall_met = recall_met and not _breaks_promise(at, unit, scored, reason)
+            recall_met = recall_met and not _may_break_recall(at, unit, scored, reason)
     if split.unread:
         dropped += [_span(unit, 0.0, "unread") for unit in split.unread]
         dropped.sort(key=lambda span: (span.doc, span.start))
@@ -57,7 +57,7 @@ def write_receipt(
         status=status,
         reason=reason_of_status,
         model=model,
-        recall_met=None if promises.recall_threshold is None else recall_met,
+        recall_met=None if thresholds.recall is None else recall_met,
         best_fits=selection.best_fits,
         warnings=scored.warnings,
         relevance=tuple(scores.relevance.tolist()),
@@ -66,7 +66,7 @@ def write_receipt(
         marks=selection.rendered.marks,
         _citations=Citations(selection.rendered.citations, selection.rendered.starts),
     )
-    judgement, abstention = scores.judgement, promises.abstention
+    judgement, abstention = scores.judgement, thresholds.abstention
     if judgement is None:
         return result
     return replace(
@@ -78,7 +78,7 @@ def write_receipt(
     )
 
 
-def keep_everything(split: Split, bypass: Bypass, model: str, promises: Promises) -> Compression:
+def keep_everything(split: Split, bypass: Bypass, model: str, thresholds: Thresholds) -> Compression:
     """Return the result of a request that keeps all documents unchanged, without scores and timings."""
     split = split.join_unread()
     everything = range(len(split.documents))
@@ -98,7 +98,7 @@ def keep_everything(split: Split, bypass: Bypass, model: str, promises: Promises
         status=bypass.status,
         reason=bypass.reason,
         model=model,
-        recall_met=None if promises.recall_threshold is None else True,
+        recall_met=None if thresholds.recall is None else True,
         relevance=(0.0,) * len(split.documents),
         timings={},
         text=rendered.text,
@@ -160,8 +160,8 @@ def _is_below_threshold(at: int, scored: Scored) -> bool:
     return scored.threshold is not None and bool(scored.scores.scores[at] < scored.threshold)
 
 
-def _breaks_promise(at: int, unit: Unit, scored: Scored, reason: str) -> bool:
-    """Return whether dropping the unit may break a promised recall.
+def _may_break_recall(at: int, unit: Unit, scored: Scored, reason: str) -> bool:
+    """Return whether the text may miss its `recall` because the unit was dropped.
 
     The calibration was measured on whole units that the model had read, so its threshold holds only for
     those.

@@ -1,4 +1,4 @@
-"""Load the model of a compressor, and find the thresholds with which it keeps the promises of options."""
+"""Load the model of a compressor, and find its thresholds for the options `recall` and `abstain`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tersely.errors import InvalidInputError
+from tersely.inputs import type_name
 from tersely.options import CompressionOptions
 from tersely.score.protocol import Scorer
 
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Promises:
-    """Promises of a request, as thresholds of the model's calibration."""
+class Thresholds:
+    """Thresholds of a request, from the model's calibration."""
 
-    recall_threshold: float | None = None
+    recall: float | None = None
     """Score at which a unit is kept to meet `recall`; None without that option."""
     abstention: Abstention | None = None
     """Probability below which a request is refused; None without `abstain`."""
@@ -44,18 +45,18 @@ def load_scorer(model: str | Path | Scorer | None, threads: int | None) -> tuple
     numbers = (getattr(model, name, None) for name in ("threshold", "length_price"))
     if not callable(getattr(model, "score", None)) or not all(isinstance(n, Real) for n in numbers):
         raise InvalidInputError(
-            f"The model is a {type(model).__name__}. Pass a folder, a hub name, or an object with score() "
+            f"The model is {type_name(model)}. Pass a folder, a hub name, or an object with score() "
             "and the numbers threshold and length_price."
         )
     return model, type(model).__name__
 
 
-def find_promises(scorer: Scorer, name: str, options: CompressionOptions) -> Promises:
-    """Return the promises for these options. `name` is the model's.
+def find_thresholds(scorer: Scorer, name: str, options: CompressionOptions) -> Thresholds:
+    """Return the thresholds for these options. `name` is the model's, for messages.
 
     Raises InvalidInputError if the scorer has no calibration for an option, or too small a one.
     """
-    threshold = abstention = None
+    recall = abstention = None
     if options.recall is not None:
         calibration: Calibration | None = getattr(scorer, "calibration", None)
         if calibration is None:
@@ -64,7 +65,7 @@ def find_promises(scorer: Scorer, name: str, options: CompressionOptions) -> Pro
                 "budget or rate."
             )
         try:
-            threshold = calibration.threshold(options.recall)
+            recall = calibration.threshold(options.recall)
         except ValueError as error:
             raise InvalidInputError(
                 f"recall is {options.recall}, but {error}. Lower it, or calibrate on more questions."
@@ -79,4 +80,4 @@ def find_promises(scorer: Scorer, name: str, options: CompressionOptions) -> Pro
             abstention = answerability.make_abstention(options.abstain)
         except ValueError as error:
             raise InvalidInputError(f"abstain is {options.abstain}, but {error}. Lower it.") from error
-    return Promises(threshold, abstention)
+    return Thresholds(recall, abstention)

@@ -20,7 +20,7 @@ from tersely.options import CompressionOptions
 from tersely.prepared import PreparedDocument
 from tersely.runtime.cancellation import TimeIsUpError, current_time_limit, run_in_time
 from tersely.score.bm25 import BM25
-from tersely.score.loading import Promises
+from tersely.score.loading import Thresholds
 from tersely.score.matching import Floats
 from tersely.score.protocol import (
     DocumentScores,
@@ -48,7 +48,7 @@ def score(
     options: CompressionOptions,
     scorer: Scorer,
     reranker: Reranker | None,
-    promises: Promises,
+    thresholds: Thresholds,
 ) -> Scored | Bypass:
     """Score all units: by the model, by matches if the model fails, or by coverage without a query.
 
@@ -75,12 +75,12 @@ def score(
             return Bypass("failed_open", failure)
     if scores is None:
         return Scored(score_by_matches(query, split), failure=failure)
-    threshold = promises.recall_threshold
+    threshold = thresholds.recall
     if threshold is None and not options.is_limited:
         threshold = scorer.threshold
     if failure is not None:
         scores = replace(scores, judgement=None)
-    abstention, judgement = promises.abstention, scores.judgement
+    abstention, judgement = thresholds.abstention, scores.judgement
     refusal = None if abstention is None or judgement is None else abstention.refuse(judgement)
     return Scored(scores, "score", threshold, scorer.length_price, failure, warnings, refusal)
 
