@@ -22,12 +22,12 @@ from tersely import CompressionArguments, CompressionOptions, Compressor, Invali
 from tersely.adapters import (
     PREPARED_KEY,
     add_note,
-    check_compressor,
     check_title_key,
     gather_options,
     make_note,
     make_receipt,
     prepare_documents,
+    resolve_compressor,
     to_documents,
 )
 from tersely.inputs import check_list, check_members
@@ -140,7 +140,7 @@ class TerselyPreparer(BaseDocumentTransformer):
     """
 
     def __init__(self, compressor: Compressor | None = None, *, title_key: str | None = "title") -> None:
-        self.compressor = check_compressor(compressor)
+        self.compressor = resolve_compressor(compressor)
         self.title_key = check_title_key(title_key)
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from tersely import Compressor, Document
-from tersely.adapters import ToolLimits, check_compressor, check_keep
+from tersely.adapters import ToolLimits, check_keep, resolve_compressor
 from tersely.inputs import check_count, check_members
 from tersely_agents.memory.shortening import Shortener
 from tersely_agents.summaries import Summarizer
@@ -47,7 +47,7 @@ class TerselyContextEdit:
         self._trigger = check_count(trigger, "trigger", "tokens")
         self._keep = check_keep(keep)
         self._limits = ToolLimits(over, tools)
-        compressor = check_compressor(compressor)
+        compressor = resolve_compressor(compressor)
         self._shortener = Shortener(compressor, compressor.count_tokens)
 
     def apply(

@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from tersely import Compressor, InvalidInputError
-from tersely.adapters import check_compressor
+from tersely.adapters import resolve_compressor
 from tersely.messages import get_text, render_messages
 from tersely_agents.chat import ChatError, Message, Options, Reply
 from tersely_agents.memory import AgentMemory
@@ -79,7 +79,7 @@ class TerselyMemory(TerselyMiddleware):
         tools: Mapping[str, int | None] | None = None,
         compressor: Compressor | None = None,
     ) -> None:
-        compressor = check_compressor(compressor)
+        compressor = resolve_compressor(compressor)
         super().__init__(over=over, tools=tools, compressor=compressor)
         if model is not None and not isinstance(model, BaseChatModel):
             raise InvalidInputError(f"model is {type(model).__name__}. Pass a chat model of LangChain.")

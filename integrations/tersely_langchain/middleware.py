@@ -20,7 +20,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from tersely import Compressor
-from tersely.adapters import ToolLimits, check_compressor
+from tersely.adapters import ToolLimits, resolve_compressor
 from tersely.messages import join_query
 from tersely_agents.agent.tools import find_original
 from tersely_agents.memory.shortening import Shortener, join_texts
@@ -142,7 +142,7 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
     ) -> None:
         super().__init__()
         self._limits = ToolLimits(over, tools)
-        compressor = check_compressor(compressor)
+        compressor = resolve_compressor(compressor)
         self._shortener = Shortener(compressor, compressor.count_tokens)
 
     def wrap_tool_call(

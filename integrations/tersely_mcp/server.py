@@ -25,7 +25,7 @@ from pydantic import Field, ValidationError
 
 import tersely
 from tersely import CompressionArguments, Compressor, Document, InvalidInputError, TerselyError
-from tersely.adapters import check_compressor, name_options
+from tersely.adapters import name_options, resolve_compressor
 from tersely.inputs import check_members
 from tersely_agents.experience import Experience, ExperienceBank, Origin, format_experiences
 from tersely_http import listen, run
@@ -77,7 +77,7 @@ def build_server(
     Raises:
         InvalidInputError: a folder does not exist, or another argument cannot be used.
     """
-    compressor = check_compressor(compressor)
+    compressor = resolve_compressor(compressor)
     if experience is not None:
         check_members(experience, ("add", "recall"), "experience", "Pass an ExperienceBank.")
     allowed = Folders(folders)

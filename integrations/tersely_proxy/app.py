@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 
 import tersely
 from tersely import Compressor
-from tersely.adapters import check_compressor
+from tersely.adapters import resolve_compressor
 from tersely.inputs import check_kind
 from tersely_http import Guard, Recorder, answer, run_command
 from tersely_http.metrics import CONTENT_TYPE, Metrics
@@ -29,7 +29,7 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
     Raises OfflineError if TERSELY_OFFLINE forbids the upstream server, and InvalidInputError for an address
     or another argument that cannot be used.
     """
-    compressor = check_compressor(compressor)
+    compressor = resolve_compressor(compressor)
     settings = check_kind(settings, ProxySettings, "settings")
     metrics = Metrics(lambda: forwarder.waiting)
     rewriter = Rewriter(compressor, settings.limits, metrics)

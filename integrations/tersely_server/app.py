@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 
 import tersely
 from tersely import Compressor, TerselyError
-from tersely.adapters import check_compressor
+from tersely.adapters import resolve_compressor
 from tersely.inputs import check_kind
 from tersely.runtime.workers import allowed_threads
 from tersely_http import Guard, Recorder, answer, run_command
@@ -33,7 +33,7 @@ _LONGEST_PLACE = 80
 
 def build_app(compressor: Compressor, settings: ServerSettings | None = None) -> FastAPI:
     """Build the server for a compressor. Raises InvalidInputError for an argument that cannot be used."""
-    compressor = check_compressor(compressor)
+    compressor = resolve_compressor(compressor)
     settings = check_kind(ServerSettings() if settings is None else settings, ServerSettings, "settings")
     gate = Gate(allowed_threads(settings.slots), settings.queue, settings.timeout_s)
     metrics = Metrics(lambda: gate.admitted)

@@ -36,7 +36,7 @@ EDIT_TOOLS = (
     *("str_replace_based_edit_tool", "text_editor", "read_text_file", "read_multiple_files"),
     *("get_file_contents", "create_or_update_file"),
 )
-"""Tools of coding agents that read or edit files. After a shortened result, an edit would fail.
+"""Tools of coding agents that read or edit files. An agent that sees only a part of a file cannot edit it.
 
 A tool of an MCP server, such as `mcp__files__read_file`, is listed by the last part of its name.
 """
@@ -98,7 +98,7 @@ def name_options(
     return function
 
 
-def check_compressor(compressor: object) -> Compressor:
+def resolve_compressor(compressor: object) -> Compressor:
     """Return the compressor; for None, one with the bundled model. Raises InvalidInputError for anything
     else."""
     if compressor is None:
@@ -121,8 +121,8 @@ def check_keep(keep: int) -> int:
 def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
     """Convert a framework's documents. A title is the text under `title_key` of the metadata.
 
-    If the metadata hold a prepared document, it is used. If some of these cannot be read, one warning is
-    logged for all of them. Raises InvalidInputError if two different texts have the same id.
+    A prepared document in the metadata is used. If any of these cannot be read, one warning is logged for
+    all. Raises InvalidInputError if two different texts have the same id.
     """
     texts: dict[str, str] = {}
     problems: list[Exception] = []
@@ -165,21 +165,25 @@ def add_note(values: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, An
 
 
 def make_note(result: Compression, document: CompressedDocument) -> dict[str, Any]:
-    """Return the relevance of a compressed document and the "spans" that its pieces come from.
+    """Return the relevance of a compressed document and the "spans" of its excerpts.
 
     For each span, `document.text[at:at + end - start] == original[start:end]`. "best_fits" and "answerable"
     are those of the whole compression.
     """
-    pieces = result.citations().of(document.source).entries
-    spans = [{"start": piece.start, "end": piece.end, "at": piece.text_start} for piece in pieces]
-    whole = {"best_fits": result.best_fits, "answerable": result.answerable}
-    return {"relevance": document.relevance, "spans": spans, **whole}
+    citations = result.citations().of(document.source)
+    spans = [{"start": entry.start, "end": entry.end, "at": entry.text_start} for entry in citations]
+    return {
+        "relevance": document.relevance,
+        "spans": spans,
+        "best_fits": result.best_fits,
+        "answerable": result.answerable,
+    }
 
 
 def make_receipt(result: Compression) -> dict[str, Any]:
-    """Return `Compression.to_dict()` without texts, and without the words of a model that failed.
+    """Return `Compression.to_dict()` without texts, and without the error of a failed model.
 
-    The error of a failed model may quote the documents.
+    Such an error may quote the documents.
     """
     left_out = {"text", "documents", "citations", "marks", "warnings"}
     if result.status in ("degraded", "failed_open"):
@@ -212,7 +216,7 @@ class ToolLimits:
             )
         named = cast("Mapping[object, object]", tools)
         if not all(isinstance(name, str) for name in named):
-            raise InvalidInputError("tools has a name that is no text. Pass limits by the names of tools.")
+            raise InvalidInputError("tools has a name that is not text. Pass limits by the names of tools.")
         for name, limit in {"over": self.over, **{f"tools[{n!r}]": v for n, v in named.items()}}.items():
             if limit is not None:
                 check_count(limit, name, "tokens")

@@ -33,5 +33,5 @@ class OfflineError(TerselyError):
 
 
 def is_failure(error: BaseException) -> bool:
-    """Return whether an error is an `Exception` or a panic of a library in Rust, which is not one."""
+    """Return whether an error is an `Exception`, or a panic in Rust, which is only a `BaseException`."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"

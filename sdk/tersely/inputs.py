@@ -20,7 +20,7 @@ Request = tuple[str | None, list[Document]]
 
 _MAX_VALUE_CHARACTERS = 80
 """Largest number of characters of a value that a message shows."""
-_OWN_KEYS = frozenset({"text", "title", "id", "metadata"})
+_DOCUMENT_KEYS = frozenset({"text", "title", "id", "metadata"})
 
 
 def check_query(query: object) -> str:
@@ -58,11 +58,11 @@ def read_requests(requests: object) -> list[Request]:
     if isinstance(requests, str | bytes | Mapping) or not isinstance(requests, Iterable):
         raise InvalidInputError(f"The requests are {type_name(cast('object', requests))}. {remedy}")
     read: list[Request] = []
-    for place, pair in enumerate(cast("Iterable[object]", requests)):
+    for index, pair in enumerate(cast("Iterable[object]", requests)):
         if not isinstance(pair, tuple | list):
-            raise InvalidInputError(f"Request {place} is {type_name(pair)}. {remedy}")
+            raise InvalidInputError(f"Request {index} is {type_name(pair)}. {remedy}")
         if (length := len(cast("Sequence[object]", pair))) != 2:
-            raise InvalidInputError(f"Request {place} has {length} values. {remedy}")
+            raise InvalidInputError(f"Request {index} has {length} values. {remedy}")
         query, docs = cast("tuple[str | None, object]", pair)
         read.append((query, read_documents(docs)))
     return read
@@ -78,7 +78,7 @@ def _read_document(item: object, where: str) -> Document:
         metadata: object = values.get("metadata", {})
         if not isinstance(metadata, Mapping):
             raise InvalidInputError(f"{where} has metadata that is {type_name(metadata)}. Pass a mapping.")
-        extra = {key: value for key, value in values.items() if key not in _OWN_KEYS}
+        extra = {key: value for key, value in values.items() if key not in _DOCUMENT_KEYS}
         item = Document(
             values["text"],
             values.get("title"),
@@ -142,9 +142,9 @@ def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
         raise InvalidInputError(f"{name} is {type_name(seconds)}. Pass seconds, such as 60.0.")
     limit = float(seconds)
     if not (math.isfinite(limit) and 0 < limit <= threading.TIMEOUT_MAX):
-        most = int(threading.TIMEOUT_MAX)
+        longest = int(threading.TIMEOUT_MAX)
         raise InvalidInputError(
-            f"{name} is {seconds}. Pass seconds above 0 and at most {most}, such as 60.0."
+            f"{name} is {seconds}. Pass seconds above 0 and at most {longest}, such as 60.0."
         )
     return limit
 
@@ -152,7 +152,7 @@ def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
 def check_share(value: object, name: str, remedy: str) -> float:
     """Return `value` as a float. Raises InvalidInputError unless it is a number above 0 and at most 1.
 
-    The error message has `name`, and then `remedy`, a full sentence.
+    The error message begins with `name` and ends with `remedy`, a full sentence.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
@@ -165,8 +165,8 @@ def check_share(value: object, name: str, remedy: str) -> float:
 def check_members(value: object, members: Sequence[str], name: str, remedy: str) -> None:
     """Raise InvalidInputError unless `value` has all of these members.
 
-    The error message has `name`, and then `remedy`, a full sentence. A class is refused too, because callers
-    often pass a class by mistake instead of an instance.
+    The error message begins with `name` and ends with `remedy`, a full sentence. A class is refused too,
+    because callers often pass a class by mistake instead of an instance.
     """
     if isinstance(value, type) or not all(hasattr(value, member) for member in members):
         kind = f"the class {value.__name__}" if isinstance(value, type) else type_name(value)
@@ -176,7 +176,7 @@ def check_members(value: object, members: Sequence[str], name: str, remedy: str)
 def check_text(value: object, name: str, remedy: str = "Pass text.") -> str:
     """Return `value`. Raises InvalidInputError unless it is a text, which may be empty.
 
-    The error message has `name`, and then `remedy`, a full sentence.
+    The error message begins with `name` and ends with `remedy`, a full sentence.
     """
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
@@ -200,14 +200,15 @@ def check_flag(value: object, name: str) -> bool:
 def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: str) -> list[Item]:
     """Return `value` as a list. Raises InvalidInputError unless given an iterable of objects of this kind.
 
-    The error message has `name`, and then `remedy`, a full sentence. A text is not a list of texts.
+    The error message begins with `name` and ends with `remedy`, a full sentence. A text is not a list of
+    texts.
     """
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} is {type_name(cast('object', value))}. {remedy}")
     items = list(cast("Iterable[Item]", value))
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         if not isinstance(item, kind):
-            raise InvalidInputError(f"{name} has {type_name(item)} at position {place}. {remedy}")
+            raise InvalidInputError(f"{name} has {type_name(item)} at position {index}. {remedy}")
     return items
 
 
@@ -226,9 +227,9 @@ def split_json_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def show_value(value: object) -> str:
-    """Return a value for a message, or its beginning if it is long."""
-    shown = repr(value)
-    return shown if len(shown) <= _MAX_VALUE_CHARACTERS else f"{shown[:_MAX_VALUE_CHARACTERS]}…"
+    """Return the `repr` of a value for a message, or the beginning of a long one."""
+    text = repr(value)
+    return text if len(text) <= _MAX_VALUE_CHARACTERS else f"{text[:_MAX_VALUE_CHARACTERS]}…"
 
 
 def type_name(value: object) -> str:

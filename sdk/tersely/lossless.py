@@ -98,7 +98,7 @@ def expand(text: str) -> str:
 
 
 def _condense_json(text: str) -> str | None:
-    """Return JSON, or JSON lines that are a table, in its short form; None for any other text."""
+    """Return the short form of JSON, or of JSON lines that form a table; None for any other text."""
     try:
         value = _decode(text)
         if value is not None:
@@ -194,10 +194,10 @@ class _Reader:
             self._at -= 1
             return token[0] + ",".join(self.read_rows()) + _CLOSING[token[0]]
         if token in ("[", "{"):
-            parts, closing = [token], _CLOSING[token]
+            tokens, closing = [token], _CLOSING[token]
             while (following := self._tokens[self._at]) != closing:
-                parts.append(self.take() if following in ",:" else self.read())
-            return "".join([*parts, self.take()])
+                tokens.append(self.take() if following in ",:" else self.read())
+            return "".join([*tokens, self.take()])
         return token if token[0] == '"' or _SCALAR.fullmatch(token) else _quote(token)
 
     def read_rows(self) -> list[str]:
@@ -249,7 +249,7 @@ class _Reader:
 
 
 def _escape(line: str) -> str:
-    """Return a line that does not look like a note."""
+    """Put a backslash in front of a line that looks like a note."""
     return f"\\{line}" if _LIKE_NOTE.fullmatch(line) else line
 
 
@@ -279,7 +279,7 @@ def _replace_repeats(lines: Sequence[str]) -> list[str]:
 
 
 def _restore_repeats(lines: Sequence[str]) -> list[str]:
-    """Return the lines, with repeated ones instead of notes."""
+    """Replace each note by the lines that it repeats."""
     repeated: list[str] = []
     for line in lines:
         if note := _AGAIN.fullmatch(line):
@@ -309,12 +309,12 @@ def _share_beginnings(lines: Sequence[str], level: int = 0) -> list[str]:
 
 
 def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
-    """Return the index after the lines that share the most with the first one, and the shared beginning."""
+    """Return the index after the lines whose shared beginning saves the most, and this beginning."""
     best, found = 0, (first + 1, "")
     beginning, count = lines[first], 1
     if _AGAIN.fullmatch(beginning):
         return found
-    most = 16  # lines to compare; it grows only if lines are saved, so that the time stays linear
+    max_count = 16  # lines to compare; grows only if lines are saved, so that the time stays linear
     for at in range(first + 1, len(lines)):
         line = lines[at]
         if _AGAIN.fullmatch(line):
@@ -323,17 +323,17 @@ def _find_beginning(lines: Sequence[str], first: int) -> tuple[int, str]:
             words = _WHOLE_WORDS.match(commonprefix((beginning, line)))  # noqa: RUF071 - of texts, not of paths
             beginning = words[0] if words else ""
         count += 1
-        if len(beginning) < _MIN_BEGINNING or count > most:
+        if len(beginning) < _MIN_BEGINNING or count > max_count:
             break
         saved = (count - 1) * len(beginning) - _NOTE_SIZE
         if saved > best:
-            best, found, most = saved, (at + 1, beginning), 2 * count + 16
+            best, found, max_count = saved, (at + 1, beginning), 2 * count + 16
     return found
 
 
 def _restore_beginnings(lines: Sequence[str]) -> list[str]:
-    """Return the lines with their whole beginnings."""
-    whole: list[str] = []
+    """Put the shared beginnings back in front of the lines."""
+    restored: list[str] = []
     at = 0
     while at < len(lines):
         note = _BEGIN.fullmatch(lines[at])
@@ -342,8 +342,8 @@ def _restore_beginnings(lines: Sequence[str]) -> list[str]:
             if not at + 1 < end <= len(lines):
                 raise ValueError(lines[at])
             rest = _restore_beginnings(lines[at + 1 : end])
-            whole += [line if _AGAIN.fullmatch(line) else note[2] + _unescape(line) for line in rest]
+            restored += [line if _AGAIN.fullmatch(line) else note[2] + _unescape(line) for line in rest]
         else:
-            whole.append(lines[at])
+            restored.append(lines[at])
         at = end
-    return whole
+    return restored

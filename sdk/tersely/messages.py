@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 
 def check_message(message: object, expected: Iterable[str] = (), name: str = "The message") -> Json:
-    """Check a message that follows others.
+    """Check a message before it is appended to a chat.
 
     Args:
         message: what the caller passes as a message.
@@ -118,13 +118,14 @@ def _check_calls(calls: object) -> None:
 
 
 def get_call_ids(message: Message) -> list[str]:
+    """Return the ids of a message's tool calls."""
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
 def join_query(arguments: object, request: str | None) -> str | None:
     """Return a query for a tool's result: the arguments of its call and the user's request; None if empty."""
-    given = "" if arguments in (None, "", "{}", {}) else arguments
-    return f"{given} {request or ''}".strip() or None
+    words = "" if arguments in (None, "", "{}", {}) else arguments
+    return f"{words} {request or ''}".strip() or None
 
 
 def get_text(message: Message) -> str:
@@ -299,12 +300,12 @@ def compress_messages(
     )
 
 
-def _find_long_results(messages: Sequence[Json], size: int, count: Callable[[str], int]) -> tuple[int, ...]:
-    """Return the positions of tool results with more than `size` tokens, the newest first.
+def _find_long_results(messages: Sequence[Json], limit: int, count: Callable[[str], int]) -> tuple[int, ...]:
+    """Return the positions of tool results with more than `limit` tokens, the newest first.
 
     If two results say the same, the compressor keeps the one that it gets first, so the newer one.
     """
-    long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(get_text(m)) > size]
+    long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(get_text(m)) > limit]
     return tuple(reversed(long))
 
 
@@ -327,12 +328,12 @@ def _check_messages(messages: object) -> list[Json]:
     """Return copies of the messages. Raises InvalidInputError if they are not a valid chat."""
     if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
         raise InvalidInputError(
-            f"The messages are a {type(messages).__name__}. Pass a list of mappings with role and content."
+            f"The messages are {type_name(messages)}. Pass a list of mappings with role and content."
         )
     checked: list[Json] = []
     unanswered: list[str] = []
-    for place, message in enumerate(cast("Sequence[object]", messages)):
-        checked.append(check_message(message, unanswered, f"Message {place}"))
+    for index, message in enumerate(cast("Sequence[object]", messages)):
+        checked.append(check_message(message, unanswered, f"Message {index}"))
         if checked[-1]["role"] == "tool":
             unanswered.remove(checked[-1]["tool_call_id"])
         else:

@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 Range = tuple[int, int]
 
 WITHOUT_ANSWER_STRING = frozenset({"", "yes", "no", "noanswer"})
-"""Normalised answers that are never looked for in a text: it may mean them without containing them."""
+"""Normalised answers that are never looked for in a text, which can mean them without containing them."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_SHORT_CHARACTERS = 4
+_MIN_SUBSTRING = 4
+"""Smallest number of characters of an ASCII answer that may be inside a word."""
 
 
 def normalize_answer(text: str) -> str:
@@ -65,7 +66,9 @@ def contains_string(text: str, answers: Sequence[str]) -> bool:
 
 
 def is_correct(prediction: str, answers: Sequence[str]) -> bool:
-    """Return whether the prediction contains an answer as a string, or equals a "yes", "no" or "noanswer".
+    """Return whether the prediction contains an answer as a string.
+
+    An answer "yes", "no" or "noanswer" must be the whole prediction.
 
     EFFCOMP calls the share of correct predictions Acc (section 2).
     """
@@ -110,7 +113,7 @@ def _compute_f1(prediction: str, answer: str) -> float:
 def _occurs(answer: str, text: str) -> bool:
     if answer in WITHOUT_ANSWER_STRING:
         return False
-    if len(answer) < _SHORT_CHARACTERS and answer.isascii():
+    if len(answer) < _MIN_SUBSTRING and answer.isascii():
         before = r"\d" if answer[0].isdigit() else r"[a-z]"
         after = r"\d" if answer[-1].isdigit() else r"[a-z]"
         return re.search(rf"(?<!{before}){re.escape(answer)}(?!{after})", text) is not None

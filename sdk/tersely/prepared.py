@@ -25,7 +25,7 @@ FORMAT = 7
 differently. Bytes of another format are refused."""
 
 _MAGIC = b"tsly"
-_DIGEST = 8
+_DIGEST_BYTES = 8
 _MAX_BYTES = 2**28
 """Largest size, in bytes, of the decompressed data."""
 
@@ -49,8 +49,8 @@ class Preparation:
 
     def locate(self, units: Sequence[Unit]) -> list[int | None]:
         """Return the index in `self.units` of each given unit; None if no unit there has the same range."""
-        places = {(unit.start, unit.end): place for place, unit in enumerate(self.units)}
-        return [places.get((unit.start, unit.end)) for unit in units]
+        indices = {(unit.start, unit.end): index for index, unit in enumerate(self.units)}
+        return [indices.get((unit.start, unit.end)) for unit in units]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class PreparedDocument(Document):
         They do not replace its text, which `from_bytes` needs. But protect them like the text: they hold
         token ids, from which nearly all of it can be decoded.
         """
-        made = self.preparation
+        preparation = self.preparation
         units = [
             (
                 u.start,
@@ -85,11 +85,17 @@ class PreparedDocument(Document):
                 u.divisible,
                 None if u.link is UNLINKED else (u.link.role == "frame", u.link.needs),
             )
-            for u in made.units
+            for u in preparation.units
         ]
-        values = [made.name, made.digest.hex(), units, made.title_ids, made.ids]
+        values = [
+            preparation.name,
+            preparation.digest.hex(),
+            units,
+            preparation.title_ids,
+            preparation.ids,
+        ]
         line = json.dumps(values, separators=(",", ":")).encode()
-        return _MAGIC + bytes([FORMAT]) + zlib.compress(line + b"\n" + made.vectors, 9)
+        return _MAGIC + bytes([FORMAT]) + zlib.compress(line + b"\n" + preparation.vectors, 9)
 
     @classmethod
     def from_bytes(cls, data: bytes, document: DocumentLike) -> PreparedDocument:
@@ -102,9 +108,9 @@ class PreparedDocument(Document):
         Raises:
             InvalidInputError: the bytes are damaged, of another format, or of another document.
         """
-        (given,) = read_documents([document])
+        (source,) = read_documents([document])
         preparation = _read(data)
-        return cls(given.text, given.title, given.id, given.metadata, preparation=preparation)
+        return cls(source.text, source.title, source.id, source.metadata, preparation=preparation)
 
 
 def accept_prepared(
@@ -136,9 +142,9 @@ def _covers(units: Sequence[Unit], text: str) -> bool:
 
 
 def compute_digest(text: str, title: str | None) -> bytes:
-    """Return eight bytes that depend on a document's text and title."""
+    """Return a digest of a document's text and title."""
     both = text if title is None else f"{len(text)} {text}{title}"
-    return blake2b(both.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+    return blake2b(both.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
 def _read(data: object) -> Preparation:
@@ -181,7 +187,7 @@ def _read_body(body: bytes) -> Preparation:
 
 
 def _read_unit(values: Sequence[Any], count: int) -> Unit:
-    start, end, kind, is_atomic, frame_and_needs = values
+    start, end, kind, divisible, frame_and_needs = values
     _check_numbers((start, end))
     if kind not in get_args(Kind):
         raise ValueError(f"there is no kind {kind!r}")
@@ -189,7 +195,7 @@ def _read_unit(values: Sequence[Any], count: int) -> Unit:
     if frame_and_needs is not None:
         is_frame, needs = frame_and_needs
         link = Link(None, 1, _check_numbers(needs, count), "frame" if is_frame else "content")
-    return Unit(start, end, kind, bool(is_atomic), link=link)
+    return Unit(start, end, kind, bool(divisible), link=link)
 
 
 def _check_numbers(values: Sequence[Any], stop: int = 2**32) -> tuple[int, ...]:

@@ -46,7 +46,6 @@ _CACHE_FILES = {
     ),
 }
 
-
 _SPACE, _BREAK, _WORD, _NUMBER, _MARK, _SYMBOL = range(6)
 _GREEK, _SEMITIC, _INDIC, _ASIAN, _HAN, _HANGUL, _OTHER = range(6, 13)
 
@@ -131,7 +130,7 @@ class TokenCounter(Protocol):
 def count_tokens(counter: TokenCounter, text: str) -> int:
     """Count the tokens of `text`. Raises InvalidInputError unless the counter gives a number of 0 or more."""
     if not isinstance(cast("object", text), str):
-        raise InvalidInputError(f"The text is a {type(text).__name__}. Pass text.")
+        raise InvalidInputError(f"The text is of type {type(text).__name__}. Pass text.")
     if not text:
         return 0
     check_cancelled()

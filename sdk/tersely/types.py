@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-Source = tuple[str | None, str]
-"""The title or id of a document, and its text."""
+if TYPE_CHECKING:
+    from tersely.view import Source
 
 COVERAGE = "coverage"
 """Name of the scorer that needs no query: `model` of its results, and the reason of the units it keeps."""
@@ -47,7 +47,7 @@ class CompressedDocument:
     """The kept part of one source document. Documents without a kept unit are not listed."""
 
     source: int
-    """Index of the document in the caller's sequence."""
+    """Index of the document among those that the caller passed."""
     text: str
     """The kept units, without the title."""
     title: str | None
@@ -158,7 +158,8 @@ class Compression:
     recall_met: bool | None = None
     """True if everything that `recall` needs was kept; None without `recall`."""
     answerable: float | None = None
-    """Probability that the documents answer the query; None without a query, and if the model cannot say."""
+    """Probability that the documents answer the query; None without a query, if the model failed or cannot
+    say, and if nothing was scored."""
     refused: float | None = None
     """Promised share of the unanswerable questions that get no text; `abstain` itself is about the answerable
     ones. None without `abstain`, and if the request was not judged."""
@@ -194,7 +195,7 @@ class Compression:
         return self._citations
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON values; metadata is passed on unchanged."""
+        """Return the whole result as JSON values; metadata is passed on unchanged."""
         documents = [{**_fields(d), "spans": [_fields(span) for span in d.spans]} for d in self.documents]
         return {
             **{name: value for name, value in _fields(self).items() if not name.startswith("_")},

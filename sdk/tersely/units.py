@@ -1,8 +1,8 @@
 """Units: the ranges of documents that a compression keeps or drops as a whole.
 
 A block of structure may be opened into several units. Its head and its tail enclose its members, as `{"a": [`
-and `]}` enclose the elements of an array. The members are a series. A unit also has heads outside its block,
-such as the headings above it.
+and `]}` enclose the elements of an array. The members are a series. A unit may also have heads
+outside its block, such as the headings above it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Series:
     flows: bool = False
     """True if its members are events in order of time: many are alike, and neighbours explain each other."""
 
-    def mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
+    def make_mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
         """Return the mark for `count` siblings, the `number`-th mark of the series.
 
         `is_last`: whether no sibling comes after the mark. `alike`: how many of `count` are like the one
@@ -103,9 +103,9 @@ class Unit:
     """Index of its document."""
     parent: int = 0
     """Index of the whole unit that it comes from, among the units that its document has before blocks are
-    opened and units are cut. All parts of a whole unit share this index."""
+    opened and units are cut. All parts and pieces of a whole unit share this index."""
     is_part: bool = False
-    """True if it is one of several parts of a unit that was opened or cut."""
+    """True if it is a part of a unit that was opened, or a piece of one that was cut."""
     cost: int = 0
     """Its size, counted alone: in tokens if the request has a limit, otherwise in code points."""
     link: Link = UNLINKED
@@ -129,7 +129,7 @@ class Unit:
         return replace(self, link=replace(self.link, needs=tuple(sorted({*self.link.needs, position}))))
 
     def at_cost(self, cost: int) -> Unit:
-        """Return the unit with another cost. Much faster than `dataclasses.replace`, for long documents."""
+        """Return the unit with another cost. This is much faster than `dataclasses.replace`."""
         return Unit(
             self.start,
             self.end,

@@ -16,7 +16,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 Source = tuple[str | None, str]
-"""Title and text of a document."""
+"""Title or id of a document, and its text."""
 
 Receipt = Mapping[str, Any]
 
@@ -26,7 +26,7 @@ REASONS = {
     "unchanged": "everything fits",
     "bypassed": "there was too little to compress",
     "failed_open": "the model failed",
-    "truncated": "it is a part of a block that is too long",
+    "truncated": "its block is too long, and this is a part of it",
     "threshold": "its score is too low",
     "budget": "the limit is full",
     "max_docs": "its document is not relevant enough",
@@ -92,11 +92,11 @@ def is_sentence(text: str, reason: str) -> bool:
     return reason != "markup" and not _HEADING.match(text)
 
 
-def make_parts(receipt: Receipt, documents: Sequence[Source], most_units: int | None = None) -> Parts:
-    """Return the parts of the view of a result. At most `most_units` units are shown."""
+def make_parts(receipt: Receipt, documents: Sequence[Source], max_units: int | None = None) -> Parts:
+    """Return the parts of the view of a result. At most `max_units` units are shown."""
     return Parts(
         _make_headline(receipt, documents),
-        _make_input(receipt, documents, most_units),
+        _make_input(receipt, documents, max_units),
         _make_result(receipt),
     )
 
@@ -138,7 +138,7 @@ def _make_headline(receipt: Receipt, documents: Sequence[Source]) -> str:
     total = kept + _count_sentences(receipt["dropped"], documents)
     used = len({span["doc"] for span in receipt["kept"]})
     saved = f"−{100 * (1 - receipt['rate']):.0f} %" if after < before else "0 %"
-    facts = (
+    figures = (
         f"<b>{before:,} → {after:,}</b> tokens",
         f"<b>{kept:,}</b> of {total:,} sentences",
         f"<b>{used:,}</b> of {len(documents):,} document{'s' if len(documents) != 1 else ''}",
@@ -149,7 +149,7 @@ def _make_headline(receipt: Receipt, documents: Sequence[Source]) -> str:
     if receipt["best_fits"] is False:
         warnings.append("The sentence that scored highest exceeds the limit by itself. Raise the limit.")
     notes = "".join(f'<p class="note">{escape(warning)}</p>' for warning in warnings)
-    row = "".join(f"<span>{fact}</span>" for fact in facts)
+    row = "".join(f"<span>{figure}</span>" for figure in figures)
     return (
         f'<section class="headline" aria-label="Saving"><p class="saved">{saved}</p><div class="facts">'
         f'<div class="bar" aria-hidden="true"><i style="width:{100 * receipt["rate"]:.1f}%"></i></div>'
@@ -157,11 +157,11 @@ def _make_headline(receipt: Receipt, documents: Sequence[Source]) -> str:
     )
 
 
-def _make_input(receipt: Receipt, documents: Sequence[Source], most_units: int | None) -> str:
+def _make_input(receipt: Receipt, documents: Sequence[Source], max_units: int | None) -> str:
     kept = {(span["doc"], span["start"]) for span in receipt["kept"]}
     groups: defaultdict[int, list[Receipt]] = defaultdict(list)
     spans = sorted([*receipt["kept"], *receipt["dropped"]], key=lambda span: (span["doc"], span["start"]))
-    for span in islice(spans, most_units):
+    for span in islice(spans, max_units):
         groups[span["doc"]].append(span)
     rest = len(spans) - sum(map(len, groups.values()))
     folds = len(spans) > _OPEN_UNITS and bool(kept)
@@ -207,15 +207,15 @@ def _make_row(text: str, before: int, span: Receipt, is_kept: bool) -> str:
 
 
 def _make_result(receipt: Receipt) -> str:
-    text, position, pieces = receipt["text"], 0, list[str]()
-    parts = [*((c, "words") for c in receipt["citations"]), *((m, "mark") for m in receipt["marks"])]
-    for part, name in sorted(parts, key=lambda item: item[0]["text_start"]):
-        pieces.append(_make_gap(text[position : part["text_start"]]))
-        words = escape(text[part["text_start"] : part["text_end"]])
-        pieces.append(f'<i class="mark">{words}</i>' if name == "mark" else words)
-        position = part["text_end"]
-    pieces.append(_make_gap(text[position:]))
-    body = "".join(pieces) if text else '<i class="mark">Nothing was kept.</i>'
+    text, position, chunks = receipt["text"], 0, list[str]()
+    ranges = [*((c, "words") for c in receipt["citations"]), *((m, "mark") for m in receipt["marks"])]
+    for entry, name in sorted(ranges, key=lambda item: item[0]["text_start"]):
+        chunks.append(_make_gap(text[position : entry["text_start"]]))
+        words = escape(text[entry["text_start"] : entry["text_end"]])
+        chunks.append(f'<i class="mark">{words}</i>' if name == "mark" else words)
+        position = entry["text_end"]
+    chunks.append(_make_gap(text[position:]))
+    body = "".join(chunks) if text else '<i class="mark">Nothing was kept.</i>'
     return (
         '<section class="result" aria-label="Result"><header><h2>Result</h2></header>'
         f'<div class="text">{body}</div></section>'
@@ -223,6 +223,6 @@ def _make_result(receipt: Receipt) -> str:
 
 
 def _make_gap(gap: str) -> str:
-    """Return the HTML for the text between two cited parts: white space, or the title of a document."""
+    """Return the HTML for the text between two excerpts: white space, or the title of a document."""
     title = gap.strip()
     return gap.replace(title, f"<b>{escape(title)}</b>") if title else gap

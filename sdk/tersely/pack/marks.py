@@ -122,7 +122,7 @@ def _find_runs(
             continue
         numbers[series] += 1
         is_last = position == document.stop or units[position].link.series is not series
-        mark = series.mark(count, numbers[series], is_last=is_last, alike=alike)
+        mark = series.make_mark(count, numbers[series], is_last=is_last, alike=alike)
         runs.append(Omission(first, last, mark))
     return runs
 
