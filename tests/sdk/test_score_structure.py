@@ -14,11 +14,11 @@ from tersely import Compressor
 from tersely.options import make_options
 from tersely.score import DocumentScores, ScoredInput
 from tersely.score.dates import take_dates
+from tersely.score.matching import Floats
 from tersely.score.protocol import Scores
 from tersely.score.structure import (
-    READ,
-    READ_BESIDE,
-    Floats,
+    MAX_READ,
+    MAX_READ_IF_CERTAIN,
     Structure,
     choose_to_read,
     contains_term,
@@ -50,8 +50,8 @@ class Reader(FakeScorer):
 @pytest.mark.parametrize(
     ("query", "least", "most"),
     [
-        ("When was lighthouse 17 built?", 1, READ_BESIDE),
-        ("Which keeper is by the pier?", READ_BESIDE, READ),
+        ("When was lighthouse 17 built?", 1, MAX_READ_IF_CERTAIN),
+        ("Which keeper is by the pier?", MAX_READ_IF_CERTAIN, MAX_READ),
     ],
 )
 def test_few_complete_matches_limit_what_is_read(query: str, least: int, most: int) -> None:
@@ -168,5 +168,8 @@ def test_a_number_with_a_letter_counts_with_the_word_in_front_of_it() -> None:
 
 def test_a_part_longer_than_the_limit_does_not_keep_the_others_unread() -> None:
     link = Link(Series(), 1, ())
-    parts = [Unit(0, READ + 1, "json", True, link=link), Unit(READ + 1, READ + 9, "json", True, link=link)]
+    parts = [
+        Unit(0, MAX_READ + 1, "json", True, link=link),
+        Unit(MAX_READ + 1, MAX_READ + 9, "json", True, link=link),
+    ]
     assert choose_to_read(parts, np.array([0.5, 0.1])).tolist() == [False, True]

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.attacks.cases import STRUCTURES
 from tersely import Compressor, Document
 from tersely.options import CompressionOptions
-from tersely.score.echo import HELD_BACK, lower_parts
+from tersely.score.echo import HELD_BACK_SHARE, lower_parts
 from tersely.split.documents import split
 from tests.sdk.counters import count_words
 
@@ -96,7 +96,7 @@ def hold_back(text: str, question: str = QUESTION) -> tuple[int, int]:
     """Return the number of parts that are held back, and of all parts."""
     own = split([Document(text), HONEST], CompressionOptions(rate=0.1), count_words)
     shares = lower_parts(question, own, np.linspace(0.0, 1.0, len(own.units)))
-    held = shares == HELD_BACK
+    held = shares == HELD_BACK_SHARE
     parts = [at for at, unit in enumerate(own.units) if unit.doc == 0 and unit.link.role == "content"]
     assert (shares[[at for at, unit in enumerate(own.units) if unit.doc == 1]] == 1.0).all()
     assert held.any() or (shares == 1.0).all()

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.score.answerable import Answerability, answer_features, write_answerability
-from tersely.score.attention import LIMIT
+from tersely.score.attention import FEATURE_LIMIT
 from tersely.score.calibration import Calibration
 from tersely.score.fusion import LinearLayer, sigmoid
 from tersely.score.matching import Floats
@@ -110,7 +110,9 @@ def fit_layer(cases: Sequence[Case]) -> LinearLayer:
     """Fit a penalised logistic regression. A question weighs the inverse root of its set's size."""
     rows = np.stack([case.answer for case in cases])
     mean, deviation = rows.mean(0), np.maximum(rows.std(0), 1e-3)
-    inputs = np.column_stack([np.clip((rows - mean) / deviation, -LIMIT, LIMIT), np.ones(len(rows))])
+    inputs = np.column_stack(
+        [np.clip((rows - mean) / deviation, -FEATURE_LIMIT, FEATURE_LIMIT), np.ones(len(rows))]
+    )
     labels = np.array([case.answered for case in cases], dtype=np.float64)
     sizes = Counter(case.group.source for case in cases)
     share = np.array([sizes[case.group.source] ** -0.5 for case in cases])

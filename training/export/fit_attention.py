@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from tersely.score.attention import HEADS, LIMIT, SentenceAttention, shape_weights
+from tersely.score.attention import FEATURE_LIMIT, HEADS, SentenceAttention, shape_weights
 from tersely.score.layout import batches
 from tersely.score.matching import Floats
 from training.run import show_progress
@@ -84,7 +84,7 @@ class AttentionNetwork(nn.Module):
             relations: (questions, sentences, sentences, relations)
             is_real: (questions, sentences), False for padding, which no sentence sees.
         """
-        x = ((features - self.mean) / self.deviation).clamp(-LIMIT, LIMIT)
+        x = ((features - self.mean) / self.deviation).clamp(-FEATURE_LIMIT, FEATURE_LIMIT)
         h = self._project(x[:, None], "input")
         mixed = self._project(self._attend(self._normalise(h, "attend"), relations, is_real), "mix")
         h = h + self.dropout(mixed)

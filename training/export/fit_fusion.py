@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from tersely.score import ScoredInput
-from tersely.score.attention import LIMIT, SentenceAttention
+from tersely.score.attention import FEATURE_LIMIT, SentenceAttention
 from tersely.score.features import (
     ENCODER_FEATURES,
     FIRST_FEATURES,
@@ -190,7 +190,7 @@ class _Layer:
 
     def __init__(self, rows: NDArray[np.float64]) -> None:
         self.mean, self.deviation = rows.mean(0), np.maximum(rows.std(0), 1e-3)
-        z = np.clip((rows - self.mean) / self.deviation, -LIMIT, LIMIT)
+        z = np.clip((rows - self.mean) / self.deviation, -FEATURE_LIMIT, FEATURE_LIMIT)
         self.inputs = torch.tensor(z, dtype=torch.float32)
         self.weights, self.bias = torch.zeros(rows.shape[1]), torch.zeros(())
 
@@ -233,7 +233,7 @@ def fit_first(features: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
 
 def fit_towards(prior: LinearLayer, features: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
     """Fit the first stage as `fit_first` does, but keep it near the layer `prior`."""
-    rows = np.clip((np.concatenate(features) - prior.mean) / prior.deviation, -LIMIT, LIMIT)
+    rows = np.clip((np.concatenate(features) - prior.mean) / prior.deviation, -FEATURE_LIMIT, FEATURE_LIMIT)
     inputs, target = torch.tensor(rows, dtype=torch.float32), _Target(cases)
     start = torch.tensor(prior.weights, dtype=torch.float32)
     weights, bias = start.clone(), torch.tensor(prior.bias, dtype=torch.float32)

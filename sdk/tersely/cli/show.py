@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from tersely.cli import MODEL_FAILED, OK, print_message
+from tersely.score.protocol import HARD_DOCUMENTS, NOT_CALIBRATED
 from tersely.types import Compression, Document, Span
 from tersely.view import is_sentence, label, make_page
 
@@ -120,12 +121,8 @@ def print_warnings(result: Compression, where: str = "") -> int:
     if result.status == "abstained":
         print_message(f"{where}abstained: {result.reason}", OK)
     elif result.calibrated is False and (result.recall_met is not None or result.refused is not None):
-        if result.distance is not None and result.distance <= 1.0:
-            kind = "documentation of software packages"
-            why = f"the documents are like {kind}, where no promise of abstain holds"
-        else:
-            why = "the request is unlike those of the calibration, so nothing is promised"
-        print_message(f"{where}{why}", OK)
+        is_near = result.distance is not None and result.distance <= 1.0
+        print_message(f"{where}{HARD_DOCUMENTS if is_near else NOT_CALIBRATED}", OK)
     elif result.recall_met is False:
         print_message(f"{where}the limit leaves out sentences that the recall needs", OK)
     if result.best_fits is False:

@@ -31,15 +31,15 @@ from tersely.score.features import (
 )
 from tersely.score.fusion import LinearLayer, sigmoid
 from tersely.score.matching import Floats, phrase_share, weighted_share
-from tersely.score.protocol import Judgement
+from tersely.score.protocol import HARD_DOCUMENTS, NOT_CALIBRATED, Judgement
 from tersely.score.shift import SHIFT_FEATURES, Reference, shift_features
 from tersely.score.words import find_names, find_numbers
 
 FILE = "answerable.json"
 
 HARD_DATA_SETS = frozenset({"package_questions"})
-"""Data sets of the calibration. For questions like theirs, `abstain` promises nothing: of held-out questions
-about other software packages, 81 % got through instead of 90 % (training/LOG.md)."""
+"""Data sets of the calibration. For questions like theirs, the share of `abstain` does not hold: of held-out
+questions about other software packages, 81 % got through instead of 90 % (training/LOG.md)."""
 
 ANSWER_FEATURES = (
     *QUERY_FEATURES,
@@ -83,8 +83,8 @@ def answer_features(m: Matches, logits: Logits, near: Nearness, first_logits: Fl
             logits.keep.max(),
             logits.keep[best],
             logits.relevance.max(),
-            _second(logits.relevance),
-            _second(max_per_document(first_logits, m.document, m.documents)),
+            _second_highest(logits.relevance),
+            _second_highest(max_per_document(first_logits, m.document, m.documents)),
             np.log(np.exp(first_logits - first_logits[best]).sum()),
             (first_logits[best] - first_logits.mean()) / (first_logits.std() + 1e-3),
             weighted_share(m.presence.any_of(np.ones(len(first_logits), dtype=np.bool_)), m.weights),
@@ -105,9 +105,9 @@ class Abstention:
     """A threshold that lets a share of answerable questions through."""
 
     threshold: float
-    """The lowest probability of an answer that gets through."""
+    """The lowest probability, at which a request still gets through."""
     refused: float
-    """The share of questions without an answer that this refuses."""
+    """The share of questions without an answer that are refused."""
 
     def refuse(self, judgement: Judgement) -> str | None:
         """Return the reason why a request is refused; None if it gets through."""
@@ -119,10 +119,7 @@ class Abstention:
         )
         if judgement.can_abstain:
             return reason
-        if judgement.is_calibrated:
-            kind = "documentation of software packages"
-            return f"{reason}; the documents are like {kind}, where no promise of abstain holds"
-        return f"{reason}; the request is unlike those of the calibration, so nothing is promised"
+        return f"{reason}; {HARD_DOCUMENTS if judgement.is_calibrated else NOT_CALIBRATED}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +168,14 @@ class Answerability:
     def calibrate(
         self, answered: Sequence[Judgement], unanswered: Sequence[Judgement], questions: Mapping[str, int]
     ) -> Answerability:
-        """Return the same layer with promises for other questions.
+        """Return the same layer, calibrated on other questions.
 
         `answered` and `unanswered` are judgements of these questions, with and without their evidence. The
-        bound grows until nearly all these requests lie inside it.
+        bound of the reference grows until nearly all these requests are inside it.
         """
-        known = [[j.answerable for j in part if j.answerable is not None] for part in (answered, unanswered)]
-        # An empty list can promise nothing, so replace it by one question that always passes.
-        with_answer, without = (Calibration(tuple(part or (1.0,)), questions) for part in known)
+        known = [[j.answerable for j in js if j.answerable is not None] for js in (answered, unanswered)]
+        # A calibration cannot be empty, so replace an empty list by one question that always passes.
+        with_answer, without = (Calibration(tuple(scores or (1.0,)), questions) for scores in known)
         distances = [j.distance for j in (*answered, *unanswered) if j.distance is not None]
         return Answerability(self.layer, with_answer, without, self.reference.widen(distances))
 
@@ -216,6 +213,6 @@ def write_answerability(artifact: Path, answerability: Answerability) -> None:
     (artifact / FILE).write_text(json.dumps(answerability.to_dict()) + "\n", encoding="utf-8")
 
 
-def _second(values: Floats) -> float:
-    """Return the second highest value; the only one if there is no second."""
+def _second_highest(values: Floats) -> float:
+    """Return the second highest value, or the only one."""
     return float(np.partition(values, -2)[-2]) if len(values) > 1 else float(values[0])

@@ -1,8 +1,8 @@
 """Sentences that see each other: a transformer layer over all sentences of a request.
 
-A sentence that is a second hop often shares words with the first hop, not with the question. Several small
-networks read the features of every sentence and its relations to the others. The mean of their outputs is
-added to the sentence's logit. The order of the documents does not matter.
+A sentence that is needed for a second hop often shares words with the sentence of the first hop, but not with
+the question. Several small networks read the features of every sentence and its relations to the others. The
+mean of their outputs is added to the sentence's logit. The order of the documents does not matter.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ RELATIONS = ("shared_share", "shared_weight", "names_title", "title_is_named", "
 
 HEADS = 4
 MAX_SENTENCES = 256
-"""Largest number of sentences that see each other: those of highest logit. Time and RAM grow with its
-square."""
+"""Largest number of sentences that see each other: those with the highest logits. Time and RAM grow with the
+square of this number."""
 
-LIMIT = 6.0
-"""Largest size of a standardised feature."""
+FEATURE_LIMIT = 6.0
+"""Largest absolute value of a standardised feature."""
 
 Array = NDArray[np.float32]
 
@@ -64,7 +64,7 @@ class SentenceAttention:
             relations: (sentences, sentences, len(RELATIONS))
         """
         w = self.weights
-        x = np.clip((features - w["mean"]) / w["deviation"], -LIMIT, LIMIT).astype(np.float32)
+        x = np.clip((features - w["mean"]) / w["deviation"], -FEATURE_LIMIT, FEATURE_LIMIT).astype(np.float32)
         h = self._project(x[None], "input")
         h = h + self._project(self._attend(self._normalise(h, "attend"), relations), "mix")
         h = h + self._project(np.maximum(self._project(self._normalise(h, "up"), "up"), 0.0), "down")

@@ -1,4 +1,4 @@
-"""Okapi BM25 in numpy: for searches, and for scores where there is no model or the model cannot help."""
+"""Okapi BM25 in numpy: for searches, and for scores if there is no model or the model cannot help."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from tersely.score.words import split_terms
 
 _B = 0.75
-"""Weight of the length of a text, the usual one."""
+"""Weight of the length of a text; this is the usual value."""
 
 
 class BM25:
     """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2.
 
-    `split` returns the terms of a text. `only` is a text with all terms that queries will have, which saves
-    time and RAM; with None, queries may have any terms.
+    `split` returns the terms of a text. If all terms of later queries are known, `only` is a text with these
+    terms, which saves time and RAM.
     """
 
     def __init__(
@@ -30,14 +30,14 @@ class BM25:
         split: Callable[[str], list[str]] = split_terms,
     ) -> None:
         self._split = split
-        wanted = None if only is None else set(split(only))
+        known = None if only is None else set(split(only))
         sizes: list[int] = []
         postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for index, text in enumerate(texts):
             terms = split(text)
             sizes.append(len(terms))
-            if wanted is not None:
-                terms = [term for term in terms if term in wanted]
+            if known is not None:
+                terms = [term for term in terms if term in known]
             for term, n in Counter(terms).items():
                 postings[term].append((index, n))
         lengths = np.array(sizes, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Calibrated recall: a threshold for a promised recall, by conformal risk control.
+"""Find a threshold for a recall, by conformal risk control.
 
 A calibration holds one number per question: the score of its best answer sentence. A threshold above this
 score loses the answer. Conformal risk control (Angelopoulos et al., 2022, with the 0-1 loss "the answer
@@ -23,7 +23,7 @@ import numpy as np
 from tersely.runtime.artifacts import Artifact
 
 FILE = "calibration.json"
-Part = TypeVar("Part")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +49,19 @@ class Calibration:
 
         Raises ValueError for a recall that a set of this size cannot promise.
         """
-        return self.scores[self._lost(recall)]
+        return self.scores[self._count_lost(recall)]
 
     def interval(self, recall: float) -> tuple[float, float]:
         """Return the 95 % interval of the share of new questions for which the threshold keeps the answer.
 
-        `recall` is the mean over all calibrations of this size. That of one calibration has a beta
-        distribution. Raises ValueError as `threshold` does.
+        The mean of this share over all calibrations of this size is `recall`; for one calibration, the share
+        has a beta distribution. Raises ValueError as `threshold` does.
         """
-        lost = self._lost(recall) + 1
+        lost = self._count_lost(recall) + 1
         return make_interval(len(self.scores) + 1 - lost, lost)
 
-    def _lost(self, recall: float) -> int:
-        """Return the number of questions that may score below the threshold."""
+    def _count_lost(self, recall: float) -> int:
+        """Return the largest number of questions that may score below the threshold."""
         lost = math.floor((1 - recall) * (len(self.scores) + 1) + 1e-9) - 1
         if lost < 0:
             raise ValueError(f"{len(self.scores)} questions can promise {self.highest_recall:.4f} at most")
@@ -85,7 +85,7 @@ def make_interval(inside: int, outside: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def read_part(artifact: Artifact, file: str, read: Callable[[Any], Part]) -> Part | None:
+def read_part(artifact: Artifact, file: str, read: Callable[[Any], Value]) -> Value | None:
     """Read a JSON file of a model; None if its manifest lists none. Raises ValueError for a damaged file."""
     if not artifact.lists(file):
         return None

@@ -1,4 +1,4 @@
-"""Score units without a question: by the part of the documents' topics that each adds to the others.
+"""Score units without a question, by how much of the documents' topics each adds to the others.
 
 A word is worth more if more units contain it; names and numbers are worth double. A unit adds the worth of
 its words. Once a unit covers a word, the word is worth less for other units. The unit that adds most for its
@@ -6,7 +6,8 @@ length comes first, then the unit that adds most to the first one, and so on: th
 Bilmes (2010). Units near the beginning of a document count more, and so do errors.
 
 The settings were chosen on training sets: reference summaries of QMSum's meetings, and answers to questions
-on stories (FairytaleQA) and articles (SQuAD). The beginning matters; other settings near these do as well.
+on stories (FairytaleQA) and articles (SQuAD). Of these settings, only the bonus for the beginning matters
+much; nearby values of the others do as well.
 """
 
 from __future__ import annotations
@@ -17,12 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tersely.score.matching import Floats, Integers
 from tersely.score.words import FILLER_WORDS, WORD, split_terms
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _BASE_WORTH = 0.3
 """Worth of any word, added to the logarithm of the number of units that contain it."""
@@ -31,14 +29,14 @@ _NAME_FACTOR = 2.0
 _REPEAT_SHARE = 0.3
 """Share of a word's worth that remains when one more unit covers it."""
 _START_BONUS, _START_HALF_LIFE = 2.0, 4
-"""Bonus of the first unit of a document, and the number of units after which only half of it is left."""
+"""Bonus of the first unit of a document, and the number of units after which half of the bonus is left."""
 _LENGTH_EXPONENT = 0.75
 """Exponent of a unit's length, the r of Lin and Bilmes: at 0 length is free, at 1 it counts in full."""
 _ERROR_BONUS = 8.0
 """Bonus of a rare error, relative to another unit."""
 
 _FILLER = -1
-"""Number that stands for every filler word."""
+"""Number of every filler word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +107,20 @@ class _Words:
 
 
 def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
-    """Return the worth that each unit adds, for its length, to the units with higher scores. The best one has
-    1.0.
+    """Return how much worth each unit adds, for its length, to the units with higher scores.
 
-    Units taken in the order of their scores cover the most in any length.
+    The best unit has 1.0. Units taken in the order of their scores cover about the most in any length.
 
     Args:
         units: those of all documents.
-        enough: tokens after which the order no longer matters. The scores of the units after that are at
-            least what they would add next.
+        enough: number of tokens after which the order no longer matters. Scores of later units may be too
+            high, because they are not computed again.
     """
     words = _Words()
     rows = [words.add(unit) for unit in units]
     worth = words.worth()
     weights = [_weigh(unit) for unit in units]
-    # The gain of a unit only falls. So the one at the top is the best if it still is after counting it again.
+    # Gains only fall. So the unit at the top is the best if it stays there after its gain is computed again.
     heap = [
         (-weights[at] * float(worth[row].sum()), at) for at, row in enumerate(rows) if units[at].is_content
     ]
@@ -147,6 +144,6 @@ def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
 
 
 def _weigh(unit: UnitText) -> float:
-    """Return the weight of a unit by its place, its length and its kind."""
-    place = 1.0 + _START_BONUS / (1.0 + unit.position / _START_HALF_LIFE)
-    return place * (1.0 + _ERROR_BONUS * unit.error) / max(unit.cost, 1.0) ** _LENGTH_EXPONENT
+    """Return the weight of a unit by its position, its length, and how much it looks like an error."""
+    start = 1.0 + _START_BONUS / (1.0 + unit.position / _START_HALF_LIFE)
+    return start * (1.0 + _ERROR_BONUS * unit.error) / max(unit.cost, 1.0) ** _LENGTH_EXPONENT

@@ -27,13 +27,13 @@ def take_dates(query: str) -> tuple[str, list[re.Pattern[str]]]:
     patterns: list[re.Pattern[str]] = []
 
     def take(match: re.Match[str], order: str) -> str:
-        parts = dict(zip(order, match.groups(), strict=True))
-        name = parts["m"].lower()
+        fields = dict(zip(order, match.groups(), strict=True))
+        name = fields["m"].lower()
         month = int(name) if name.isdigit() else _MONTHS.index(name[:3]) + 1
-        day = int(parts["d"]) if "d" in parts else None
+        day = int(fields["d"]) if "d" in fields else None
         if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
             return match[0]
-        patterns.append(_compile(day, month, parts.get("y")))
+        patterns.append(_compile(day, month, fields.get("y")))
         return " "
 
     for form, order in _FORMS:
@@ -42,18 +42,18 @@ def take_dates(query: str) -> tuple[str, list[re.Pattern[str]]]:
 
 
 def _compile(day: int | None, month: int, year: str | None) -> re.Pattern[str]:
-    """Return a pattern of the forms of a date. A text without a year may be of any year."""
+    """Return a pattern of the forms of a date. Without a year, it matches the date in any year."""
     name = rf"{_MONTHS[month - 1]}[a-z]*\.?"
-    given = year or r"\d{4}"
+    year = year or r"\d{4}"
     if day is None:
-        forms = [rf"{given}[-/.]0?{month}(?:[-/.]\d\d?)?", rf"0?{month}[/.]{given}", rf"{name}[ ,/-]+{given}"]
+        forms = [rf"{year}[-/.]0?{month}(?:[-/.]\d\d?)?", rf"0?{month}[/.]{year}", rf"{name}[ ,/-]+{year}"]
     else:
-        of_year = rf"(?:[ ,/-]+{given}|(?![ ,/-]+\d{{4}}(?![\d:])))"
+        year_after = rf"(?:[ ,/-]+{year}|(?![ ,/-]+\d{{4}}(?![\d:])))"
         forms = [
-            rf"{given}[-/.]0?{month}[-/.]0?{day}",
-            rf"0?{day}[./]0?{month}[./]{given}",
-            rf"0?{month}/0?{day}/{given}",
-            rf"{name} +0?{day}(?:st|nd|rd|th)?(?!\d){of_year}",
-            rf"0?{day}(?:st|nd|rd|th|\.)?[ /-](?:of )?{name}{of_year}",
+            rf"{year}[-/.]0?{month}[-/.]0?{day}",
+            rf"0?{day}[./]0?{month}[./]{year}",
+            rf"0?{month}/0?{day}/{year}",
+            rf"{name} +0?{day}(?:st|nd|rd|th)?(?!\d){year_after}",
+            rf"0?{day}(?:st|nd|rd|th|\.)?[ /-](?:of )?{name}{year_after}",
         ]
     return re.compile(rf"(?<![\d.])(?:{'|'.join(forms)})(?!\d|\.\d)")

@@ -1,8 +1,9 @@
-"""Find documents that echo the question, as a trick to be ranked first, or as a list of questions.
+"""Hold back documents that echo the question: tricks to be ranked first, and lists of questions.
 
 An echo is a sentence that contains nearly every word of the question. Honest texts rarely have one: for 984
-held-out training questions, no document had two. If at least half of a document are echoes, only its best
-sentence competes with other documents (training/LOG.md).
+held-out training questions, no document had two. If at least half of a document's sentences are echoes, only
+the best one competes with other documents, and the others are held back: their scores are lowered
+(training/LOG.md).
 
 In a log or a table, every row may contain the words of the question, while the rest of the row is the answer.
 So rows are held back only if they say the same apart from the words of the question.
@@ -26,19 +27,19 @@ from tersely.score.words import FILLER_WORDS, split_terms
 from tersely.split.documents import Split
 from tersely.units import Unit
 
-ECHO = 0.9
+ECHO_SHARE = 0.9
 """Share of the weight of the question's terms that an echo contains."""
 
 MIN_ECHOES = 3
 MIN_TERMS = 5
-"""Smallest number of terms of a question that a document can echo. Every sentence may well contain all terms
-of a shorter question."""
+"""Smallest number of terms of a question that a document can echo. All terms of a shorter question may well
+be in every sentence."""
 
 MIN_WORDS = 3
-"""Smallest number of words of a question for which parts of structure are held back, without "who", "the" and
-the like."""
+"""Smallest number of words of a question, not counting "who", "the" and the like, for which parts of
+structure are held back."""
 
-HELD_BACK = 0.01
+HELD_BACK_SHARE = 0.01
 """Share of a score that remains when its unit is held back."""
 
 _COVERAGE = EXACT_FEATURES.index("coverage")
@@ -50,7 +51,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
-    """Return which sentences belong to a document that echoes the question, except its best one.
+    """Return which sentences are held back: those of documents that echo the question, except the best one.
 
     A document echoes the question if at least three of its sentences are echoes, and these are at least half
     of its units. A part of structure is never an echo, because every line of a log may contain the words of
@@ -58,22 +59,21 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
     """
     if len(m.terms) < MIN_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
-    return _hold_back(m.exact[:, _COVERAGE] >= ECHO, logits, documents)
+    return _hold_back(m.exact[:, _COVERAGE] >= ECHO_SHARE, logits, documents)
 
 
 def find_held_back_by_words(
     query: str, texts: Sequence[str], logits: Floats, documents: Sequence[ScoredInput]
 ) -> NDArray[np.bool_]:
-    """Return the same as `find_held_back`, for a question in a script that the vocabulary does not know. All
-    its words weigh the same.
+    """Return the same as `find_held_back`, for a question in a script that the vocabulary does not know.
 
-    `texts` are the sentences of all documents.
+    All words of the question weigh the same. `texts` are the sentences of all documents.
     """
     terms = set(split_terms(query))
     if len(terms) < MIN_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
     counts = np.array([len(terms.intersection(split_terms(text))) for text in texts])
-    return _hold_back(counts >= ECHO * len(terms), logits, documents)
+    return _hold_back(counts >= ECHO_SHARE * len(terms), logits, documents)
 
 
 def _hold_back(
@@ -82,77 +82,79 @@ def _hold_back(
     held_back = np.zeros(len(logits), dtype=np.bool_)
     document_numbers = np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
     is_prose = np.array([not unit.divisible for document in documents for unit in document.units])
-    echoes = np.bincount(document_numbers[is_prose & is_echo], minlength=len(documents))
-    for number in np.flatnonzero(echoes >= MIN_ECHOES):
+    echo_counts = np.bincount(document_numbers[is_prose & is_echo], minlength=len(documents))
+    for number in np.flatnonzero(echo_counts >= MIN_ECHOES):
         sentences = np.flatnonzero(document_numbers == number)
-        if 2 * echoes[number] >= len(sentences):
+        if 2 * echo_counts[number] >= len(sentences):
             held_back[sentences] = True
             held_back[sentences[np.argmax(logits[sentences])]] = False
     return held_back
 
 
 def lower_parts(query: str, split: Split, scores: Floats) -> Floats:
-    """Return the share of its score that each unit keeps: HELD_BACK for parts that echo the question.
+    """Return the share of its score that each unit keeps, less than 1 for parts that echo the question.
 
     A block echoes the question if at least three of its parts contain nearly all words of the question, and
-    these parts are at least half of the block's text. Of the parts that say the same, the best one is not
-    held back. If at most half of the echoes are such best ones, these are lowered too: the second best of
-    them keeps a half, the third best a third, and so on. Events are left out: they are expected to repeat,
-    and `structure` lowers those that do.
+    these parts are at least half of the block's text. These parts are grouped by what else they say. Only the
+    best of each group keeps its score; the others are held back. If there are at most half as many groups as
+    echoes, the best ones are lowered too: the second best keeps a half, the third best a third, and so on.
+    Events are ignored here: they are expected to repeat, and `structure` lowers those that do.
     """
     shares = np.ones(len(split.units))
     terms = [term for term in find_terms(query) if " " not in term]
     if len(set(split_terms(query))) < MIN_TERMS or len(terms) < MIN_WORDS:
         return shares
-    for block in _list_blocks(split.units):
-        units = [split.units[at] for at in block]
+    for positions in _list_blocks(split.units):
+        units = [split.units[position] for position in positions]
         echoes = _find_echoes(terms, units, split)
         if len(echoes) < MIN_ECHOES:
             continue
         alike: dict[frozenset[str], list[int]] = {}
         records = _find_records(echoes, units, split)
         for at, rest in zip(echoes, _list_rests(query, records), strict=True):
-            alike.setdefault(rest, []).append(block[at])
+            alike.setdefault(rest, []).append(positions[at])
         best = sorted(
-            (max(repeats, key=lambda at: scores[at]) for repeats in alike.values()),
-            key=lambda at: -scores[at],
+            (max(repeats, key=lambda position: scores[position]) for repeats in alike.values()),
+            key=lambda position: -scores[position],
         )
-        shares[[block[at] for at in echoes]] = HELD_BACK
+        shares[[positions[at] for at in echoes]] = HELD_BACK_SHARE
         shares[best] = 1.0 / np.arange(1, len(best) + 1) if 2 * len(best) <= len(echoes) else 1.0
     return shares
 
 
 def _list_blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
-    """Yield the positions of the parts of each block: of one opened block, one series, or one list."""
-    block: list[int] = []
+    """Yield the positions of the parts of each block: an opened block, a series, or a list."""
+    positions: list[int] = []
     last: Unit | None = None
     for at, unit in enumerate(units):
         if not (unit.divisible and unit.link.role == "content") or (
             unit.link.series is not None and unit.link.series.flows
         ):
             continue
-        if last is not None and not _belongs(unit, last):
-            yield block
-            block = []
-        block.append(at)
+        if last is not None and not _are_in_one_block(last, unit):
+            yield positions
+            positions = []
+        positions.append(at)
         last = unit
-    if block:
-        yield block
+    if positions:
+        yield positions
 
 
-def _belongs(unit: Unit, last: Unit) -> bool:
-    """Return whether a part is in the same block as the part before it."""
-    return unit.doc == last.doc and (unit.parent == last.parent or unit.link.series is last.link.series)
+def _are_in_one_block(part: Unit, following: Unit) -> bool:
+    """Return whether a part and the one after it are in the same block."""
+    if part.doc != following.doc:
+        return False
+    return part.parent == following.parent or part.link.series is following.link.series
 
 
-def _find_echoes(terms: Sequence[str], block: Sequence[Unit], split: Split) -> dict[int, str]:
-    """Return the texts of the parts that contain the terms, by their index in the block.
+def _find_echoes(terms: Sequence[str], parts: Sequence[Unit], split: Split) -> dict[int, str]:
+    """Return the texts of the parts of a block that contain the terms, by their index in `parts`.
 
-    It is empty if they are less than half of the block's text.
+    The result is empty if these texts are less than half of the block.
     """
     echoes: dict[int, str] = {}
-    room = sum(unit.end - unit.start for unit in block) / 2
-    for at, unit in enumerate(block):
+    room = sum(part.end - part.start for part in parts) / 2  # for parts that are not echoes
+    for at, unit in enumerate(parts):
         text = split.text(unit).lower()
         if _covers(terms, text):
             echoes[at] = text
@@ -163,44 +165,45 @@ def _find_echoes(terms: Sequence[str], block: Sequence[Unit], split: Split) -> d
     return echoes
 
 
-def _find_records(echoes: Mapping[int, str], block: Sequence[Unit], split: Split) -> list[str]:
+def _find_records(echoes: Mapping[int, str], parts: Sequence[Unit], split: Split) -> list[str]:
     """Return the text of each echo.
 
     If it is the only echo in its series, the series is a record that was divided, and the text of its other
     parts is added.
     """
-    counts = Counter(id(block[at].link.series) for at in echoes)
+    counts = Counter(id(parts[at].link.series) for at in echoes)
     others: dict[int, list[str]] = {}
-    for at, unit in enumerate(block):
+    for at, unit in enumerate(parts):
         if at not in echoes and counts[id(unit.link.series)] == 1:
             others.setdefault(id(unit.link.series), []).append(split.text(unit).lower())
-    return ["\n".join([text, *others.get(id(block[at].link.series), ())]) for at, text in echoes.items()]
+    return ["\n".join([text, *others.get(id(parts[at].link.series), ())]) for at, text in echoes.items()]
 
 
 def _covers(terms: Sequence[str], text: str) -> bool:
-    most_missing = (1.0 - ECHO) * len(terms) + 1e-9
+    """Return whether a text in lower case contains nearly all terms."""
+    max_missing = (1.0 - ECHO_SHARE) * len(terms) + 1e-9
     missing = 0
     for term in terms:
         # Most parts lack the first terms, and looking for a substring is fast.
         if term not in text or not contains_term(term, text):
             missing += 1
-            if missing > most_missing:
+            if missing > max_missing:
                 return False
     return True
 
 
 def _list_rests(query: str, texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return the words and numbers of each text besides those of the question, with these exceptions.
+    """Return the words and numbers of each text that tell it apart from the others.
 
-    Words of the question, words in at least half of the texts, and words that say nothing are left out. So
-    are numbers that only count the texts or tell the time.
+    Left out are words of the question, words in at least half of the texts, words that say nothing, and
+    numbers that only count the texts or tell the time.
     """
-    asked = tuple(find_terms(query))
+    query_terms = tuple(find_terms(query))
     word_sets = [
         {
             word
             for word in split_terms(_NUMBER.sub(" ", text))
-            if not word.startswith(asked) and not FILLER_WORDS.fullmatch(word)
+            if not word.startswith(query_terms) and not FILLER_WORDS.fullmatch(word)
         }
         for text in texts
     ]

@@ -55,8 +55,8 @@ class Encoder:
     ) -> list[WindowLogits]:
         """Return the logits of each window, in order.
 
-        Windows with the highest `priorities` are read first, if they are given. When the time limit of the
-        request is up, windows that have not been read are missing. Raises WorkCancelledError once the
+        If `priorities` are given, windows with the highest ones are read first. Windows that were not read
+        before the time limit of the request are missing. Raises WorkCancelledError once the
         request is cancelled.
         """
         # Read these here, because the workers do not have the context of this thread.
@@ -94,7 +94,7 @@ class Encoder:
 
 
 def merge_logits(window_logits: Sequence[WindowLogits], offsets: NDArray[np.int64], documents: int) -> Logits:
-    """Merge the logits of a whole request; nan for sentences in no window.
+    """Merge the logits of all windows; nan for sentences and documents in no window.
 
     A sentence or document in several windows gets its highest logit. `offsets` is the first
     sentence of each document among all, shape (documents + 1,).
@@ -103,8 +103,8 @@ def merge_logits(window_logits: Sequence[WindowLogits], offsets: NDArray[np.int6
     relevance = np.full(documents, np.nan)
     for logits in window_logits:
         for logit, (d, s) in zip(logits.keep.tolist(), logits.window.sentences, strict=True):
-            place = offsets[d] + s
-            keep[place] = np.fmax(keep[place], logit)
+            index = offsets[d] + s
+            keep[index] = np.fmax(keep[index], logit)
         for logit, d in zip(logits.relevance.tolist(), logits.window.documents, strict=True):
             relevance[d] = np.fmax(relevance[d], logit)
     return Logits(keep, relevance)

@@ -1,6 +1,6 @@
 """Features of every sentence of a request: numbers that the fusion weighs.
 
-Exact matches are computed once. Their time is negligible next to the encoder's. Every function is pure.
+Exact matches are computed once, in a negligible part of the encoder's time. Every function is pure.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ BRIDGE_FEATURES = (
     "same_document_as_best",
 )
 STARTS = 3
-"""Number of best documents. A path may start from the best sentence of each of them."""
+"""Number of best documents. A path can start from the best sentence of each."""
 
 QUERY_FEATURES = (
     "query_length",
@@ -144,7 +144,7 @@ class Matches:
         in_document = self.presence.group(self.document, self.documents).union(titles)
         rare = self.weights * (in_document.count_rows() <= max(1, self.documents // 5))
         lowered = [t.lower() for t in self.texts]
-        position = _position(self.document)
+        position = _number_in_document(self.document)
         columns = [
             self.presence.share(self.weights),
             self.presence.share_with(titles, self.document, self.weights),
@@ -161,8 +161,10 @@ class Matches:
 
 
 def first_features(m: Matches, logits: Logits, near: Nearness) -> Floats:
-    """Return (sentences, len(FIRST_FEATURES)) from the logits of the first pass, the nearness of vectors, and
-    the exact matches."""
+    """Return the features of the first stage: logits of the first pass, nearness of vectors, exact matches.
+
+    The shape is (sentences, len(FIRST_FEATURES)).
+    """
     keep, relevance = logits.keep, logits.relevance
     columns = [
         keep,
@@ -181,7 +183,8 @@ def first_features(m: Matches, logits: Logits, near: Nearness) -> Floats:
 
 
 def query_features(m: Matches, logits: Logits, first_logits: Floats) -> Floats:
-    """Return (len(QUERY_FEATURES),) by which the gate tells whether a question needs another hop."""
+    """Return the features from which the gate tells whether a question needs another hop, shape
+    (len(QUERY_FEATURES),)."""
     best = best_sentences(first_logits, 1)[0]
     home = int(m.document[best])
     title = np.isin(m.terms, unique_ids(m.title_ids[home]))
@@ -218,7 +221,8 @@ def path_starts(m: Matches, first_logits: Floats) -> list[int]:
 
 
 def bridge_features(m: Matches, first_logits: Floats) -> Floats:
-    """Return (sentences, len(BRIDGE_FEATURES)) that relate each sentence to the first stage's best ones."""
+    """Return features that relate each sentence to the first stage's best ones, shape (sentences,
+    len(BRIDGE_FEATURES))."""
     size = len(first_logits)
     best = best_sentences(first_logits)
     title_in_best = np.zeros(m.documents)
@@ -233,8 +237,8 @@ def bridge_features(m: Matches, first_logits: Floats) -> Floats:
         mentioned = _title_share(m.title_ids, terms, m.idf)
         mentioned[home] = 0.0
         title_in_best = np.maximum(title_in_best, trust * mentioned)
-        own_title = np.setdiff1d(unique_ids(m.title_ids[home]), m.terms)
-        names_title = np.maximum(names_title, trust * elsewhere * m.index.coverage(own_title))
+        title_terms = np.setdiff1d(unique_ids(m.title_ids[home]), m.terms)
+        names_title = np.maximum(names_title, trust * elsewhere * m.index.coverage(title_terms))
         shares = np.maximum(shares, trust * elsewhere * np.log1p(_new_term_weights(m, terms)))
         same = np.maximum(same, trust * ~elsewhere)
     rank = np.empty(size)
@@ -252,13 +256,13 @@ def bridge_features(m: Matches, first_logits: Floats) -> Floats:
 
 
 def bridge_weights(m: Matches, first_logits: Floats) -> Floats:
-    """Return (sentences,) weights of terms that are not in the query and that each sentence shares with one
-    of the first stage's best sentences."""
+    """Return the weight of the terms that each sentence shares with one of the first stage's best sentences,
+    but not with the query, shape (sentences,)."""
     best = best_sentences(first_logits)
     out = np.zeros(len(first_logits))
     for bridge in best:
-        held = _new_term_weights(m, unique_ids(m.sentence_ids[bridge]))
-        out = np.maximum(out, _trust(first_logits, best[0], bridge) * held)
+        shared = _new_term_weights(m, unique_ids(m.sentence_ids[bridge]))
+        out = np.maximum(out, _trust(first_logits, best[0], bridge) * shared)
     return out
 
 
@@ -268,13 +272,14 @@ def _trust(first_logits: Floats, best: int, bridge: int) -> float:
 
 
 def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:
-    """Return (sentences,) weights of the `terms` that each sentence contains and the query does not."""
+    """Return the weight of the `terms` that each sentence contains and the query does not, shape
+    (sentences,)."""
     novel = np.setdiff1d(terms, m.terms)
     return m.index.presence(novel).weigh(m.index.weights(novel))
 
 
 def max_per_document(values: Floats, document: NDArray[np.int64], count: int) -> Floats:
-    """Return (count,) the highest value of each document; -inf without any."""
+    """Return the highest value of each document, shape (count,); -inf for a document without values."""
     out = np.full(count, -np.inf)
     np.maximum.at(out, document, values)
     return out
@@ -283,7 +288,7 @@ def max_per_document(values: Floats, document: NDArray[np.int64], count: int) ->
 def _title_share(
     titles: Sequence[Sequence[int]], terms: NDArray[np.int64], idf: NDArray[np.float32]
 ) -> Floats:
-    """Return (documents,) the weighted share of each title's terms that occur among `terms`."""
+    """Return the share of each title's weight that its terms among `terms` have, shape (documents,)."""
     is_term = np.zeros(len(idf), dtype=np.bool_)
     is_term[terms] = True
     out = np.zeros(len(titles))
@@ -295,7 +300,7 @@ def _title_share(
     return out
 
 
-def _position(document: NDArray[np.int64]) -> Floats:
-    """Return the number of each sentence inside its document."""
+def _number_in_document(document: NDArray[np.int64]) -> Floats:
+    """Return the number of each sentence inside its document, from 0, shape (sentences,)."""
     starts = np.searchsorted(document, document, side="left")
     return (np.arange(len(document)) - starts).astype(np.float64)

@@ -1,9 +1,9 @@
 """The fusion: small layers, fitted on labels, that turn a sentence's features into one score.
 
-Its first stage weighs the encoder's logits, the nearness of vectors and the exact matches. That is enough for
-most questions. A gate recognises questions that seem to need another hop: the question names only the first
-document, and a sentence of that document names the second one. For such questions the second stage compares
-the best sentences of all documents with each other.
+The first stage weighs the encoder's logits, the nearness of vectors and the exact matches. That is enough for
+most questions. A gate recognises questions that seem to need another hop, which name only one document, while
+a sentence of that document names the second one. For such questions the second stage compares the best
+sentences of all documents with each other.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tersely.score.attention import LIMIT, RELATIONS, SentenceAttention
+from tersely.score.attention import FEATURE_LIMIT, RELATIONS, SentenceAttention
 from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
 from tersely.score.hops import SECOND_FEATURES, Hop, SecondStage
 from tersely.score.matching import Floats
 
 LAYERS_FILE, ATTENTION_FILE = "fusion.json", "attention.npz"
-"""Files of a fusion in an artifact."""
+"""Files of the fusion in an artifact."""
 
 Decision = Literal["fitted", "learned"]
 """Ways in which a model decides what to keep.
@@ -34,7 +34,7 @@ logit of the encoder alone, so a sentence is kept if keeping is more likely than
 LEARNED_THRESHOLD = 0.5
 
 MIN_GATE = 0.1
-"""Smallest opening of the gate. Below it, the second stage hardly matters and is skipped."""
+"""Smallest opening of the gate. With a smaller one, the second stage hardly matters and is skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class LinearLayer:
     bias: float
 
     def __call__(self, features: Floats) -> Floats:
-        return np.clip((features - self.mean) / self.deviation, -LIMIT, LIMIT) @ self.weights + self.bias
+        standardised = np.clip((features - self.mean) / self.deviation, -FEATURE_LIMIT, FEATURE_LIMIT)
+        return standardised @ self.weights + self.bias
 
     def check(self, features: int, file: str) -> None:
         """Raise ValueError unless the layer takes this number of features and its weights can be used.
@@ -96,7 +97,7 @@ class Fusion:
         return 0.0 if self.attention is None else compute_opening(self.gate, query_features)
 
     def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
-        """Return the amounts that the second stage adds to the logits if the gate is fully open, shape
+        """Return the amounts that the second stage adds to the logits with a fully open gate, shape
         (sentences,)."""
         if self.attention is None:
             return np.zeros(len(second.first_logits))
@@ -104,8 +105,7 @@ class Fusion:
 
     @classmethod
     def from_keep_logit(cls) -> Fusion:
-        """Return a fusion that gives the encoder's keep logit. It has no second stage, so its gate does not
-        matter."""
+        """Return a fusion whose score is the encoder's keep logit. It has no second stage."""
 
         def zeros(features: Sequence[str]) -> LinearLayer:
             n = len(features)
@@ -132,7 +132,7 @@ class Fusion:
         )
 
     def save(self, folder: Path) -> None:
-        """Write the file with the layers and, if there is a second stage, that of its attention."""
+        """Write the file with the layers and, if there is a second stage, the file of its attention."""
         values = {"features": _FEATURES, "first": self.first_layer.to_dict(), "gate": self.gate.to_dict()}
         (folder / LAYERS_FILE).write_text(json.dumps(values), encoding="utf-8")
         if self.attention is not None:

@@ -1,13 +1,13 @@
 """Matching by character n-grams, for scripts that the model's vocabulary does not know.
 
-An English vocabulary spells Russian in single letters, drops many Chinese characters, and takes from
-Vietnamese words the marks that tell them apart. Its encoder and the matching of its tokens then say little,
-and the characters themselves say more. Terms are words, pairs of Chinese and Japanese characters, and the
+An English vocabulary spells Russian in single letters, lacks many Chinese characters, and drops the marks
+that distinguish Vietnamese words. The encoder and exact matches of tokens then say little, and the characters
+themselves say more. Terms are words, pairs of Chinese and Japanese characters, and the
 4-grams of longer words, which match through inflection. Nothing here knows a language: the weights were
 fitted on English questions (`training.export.fit_grams`).
 
 The vocabulary splits words of other languages in Latin letters into pieces. The more words of a question it
-splits, the more the characters count next to the model.
+splits, the more the characters count in the score.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ GRAM_FEATURES = (
 )
 GRAM_WEIGHTS = (-0.033, 2.617, 1.192, 5.002, 2.09, 5.676)
 GRAM_BIAS = 0.615
-"""Amount added to the logit of a model's threshold, which then keeps 95 % of the labelled sentences of those
+"""Amount added to every logit, so that the model's threshold keeps 95 % of the labelled sentences of those
 questions."""
 
 MIN_UNKNOWN, FULL_UNKNOWN = 0.1, 0.8
-"""Shares of unknown words: up to the first, the characters do not count; from the second on, only they do."""
+"""Shares of unknown words. Up to the first, the characters do not count; from the second on, only they do."""
 
 MIN_LOST = 0.6
 """Words that lose their marks count as unknown only if they are at least this share of a question's words.
@@ -94,7 +94,7 @@ def _poor_share(text: str, tokenizer: Tokenizer) -> float:
 
 
 def _lost_share(text: str, tokenizer: Tokenizer) -> float:
-    """Return the share of words that lose their marks in the tokenizer; 0 below MOST_LOST."""
+    """Return the share of words that lose their marks in the tokenizer; 0 below MIN_LOST."""
     normalizer = tokenizer.normalizer
     words = [word for word in split_terms(unicodedata.normalize("NFC", text)) if not word.isdigit()]
     if normalizer is None or not words:
@@ -107,8 +107,8 @@ def _lost_share(text: str, tokenizer: Tokenizer) -> float:
 def broken_share(text: str, tokenizer: Tokenizer) -> float:
     """Return the share of words of `text` that the tokenizer breaks into pieces, less one word, in [0, 1].
 
-    Words with a capital letter do not count: names are broken in English too. One word is forgiven, because a
-    rare English one may be.
+    Words with a capital letter do not count, because names are broken in English too. One broken word is
+    forgiven, because it may be a rare English word.
     """
     words = [word for word in LETTERS.findall(replace_surrogates(text)) if word.islower()]
     pieces = [len(e.ids) for e in tokenizer.encode_batch(words, add_special_tokens=False)]
@@ -116,7 +116,7 @@ def broken_share(text: str, tokenizer: Tokenizer) -> float:
 
 
 def weigh_characters(text: str, tokenizer: Tokenizer) -> float:
-    """Return the weight of the characters next to the model for a question, in [0, 1]."""
+    """Return the weight of the characters in the score for a question, in [0, 1]. The model has the rest."""
     unknown = unknown_share(text, tokenizer)
     weight = 0.0 if unknown <= MIN_UNKNOWN else min(1.0, unknown / FULL_UNKNOWN)
     if weight == 1.0:
@@ -136,8 +136,8 @@ def gram_features(
     words = _scale(BM25(titled, only=query), query)
     grams = _scale(BM25(titled, only=query, split=split_grams), query)
     bodies = [" ".join(texts[i] for i in np.flatnonzero(document == d).tolist()) for d in range(len(titles))]
-    whole = [f"{title}. {body}" for title, body in zip(titles, bodies, strict=True)]
-    of_document = _scale(BM25(whole, only=query, split=split_grams), query)[document]
+    whole_documents = [f"{title}. {body}" for title, body in zip(titles, bodies, strict=True)]
+    of_document = _scale(BM25(whole_documents, only=query, split=split_grams), query)[document]
     columns = [
         words,
         grams,
@@ -171,5 +171,6 @@ def _is_foreign(character: str) -> bool:
 
 
 def _scale(index: BM25, query: str) -> Floats:
+    """Return the BM25 scores as shares of the highest possible one."""
     highest = index.highest(query)
     return index.scores(query) / highest if highest else np.zeros(index.size)

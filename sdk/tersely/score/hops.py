@@ -1,4 +1,4 @@
-"""The second hop: find sentences of other documents that the best sentences of the first pass lead to.
+"""Find sentences of other documents to which the best sentences of the first pass lead: the second hop.
 
 search_paths   reads windows again, each after one of the best sentences of another document (the evidence);
                a path goes from this sentence to a sentence of the window
@@ -63,7 +63,7 @@ def search_paths(
     first_logits: Floats,
     estimates: Floats,
 ) -> list[Hop]:
-    """Read the windows with the best-looking paths again, each after a sentence of another document.
+    """Read the windows with the most promising paths again, each after a sentence of another document.
 
     Args:
         encoded: the documents.
@@ -92,7 +92,7 @@ def search_paths(
     best = sorted(paths, key=lambda path: -path[0])[:PATH_WINDOWS]
     window_logits = encoder.encode([window for _, _, window in best])
     by_start: dict[int, list[WindowLogits]] = {start: [] for start in starts}
-    for (_, start, _), logits in zip(best, window_logits, strict=False):  # fewer when the time is up
+    for (_, start, _), logits in zip(best, window_logits, strict=False):  # fewer if the time is up
         by_start[start].append(logits)
     return [Hop(start, merge_logits(ws, offsets, len(encoded))) for start, ws in by_start.items()]
 
@@ -136,10 +136,10 @@ def path_features(m: Matches, logits: Logits, first_logits: Floats, hops: Sequen
 def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return (chosen, chosen, len(RELATIONS)) for each pair of the chosen sentences, in ascending order.
 
-    Terms of the question do not count, because every sentence that answers has some of them. Row i and column
-    j hold five numbers: the cosine of their terms, the weight of the terms that they share, the share of the
-    title of j's document that i contains, the reverse of this share, and 1 if they are in one document. Both
-    shares are 0 inside a document.
+    Terms of the question do not count, because every answering sentence has some of them. The five numbers
+    for sentences i and j are the cosine of their terms, the weight of the terms that they share, the share of
+    the title of j's document that i contains, the same with i and j exchanged, and 1 if they are in one
+    document. Both shares are 0 inside a document.
     """
     size = len(chosen)
     is_new = np.ones(len(m.idf), dtype=np.bool_)
@@ -148,9 +148,9 @@ def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
     index = TermIndex([m.sentence_ids[i] for i in rows], m.idf)
     terms = np.unique(index.ids)
     terms = terms[is_new[terms]]
-    held = index.presence(terms).dense().astype(np.float32)
+    contains = index.presence(terms).dense().astype(np.float32)
     weights = m.index.weights(terms).astype(np.float32)
-    shared = (held * weights) @ held.T
+    shared = (contains * weights) @ contains.T
     norms = np.sqrt(np.maximum(shared.diagonal(), 1e-6))
     documents, home = np.unique(m.document[chosen], return_inverse=True)
     numbers: list[int] = documents.tolist()
@@ -160,7 +160,7 @@ def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
         title_terms = title_terms[is_new[title_terms]]
         total = float(m.index.weights(title_terms).sum())
         if total:
-            titles[:, column] = held @ np.where(np.isin(terms, title_terms), weights, 0.0) / total
+            titles[:, column] = contains @ np.where(np.isin(terms, title_terms), weights, 0.0) / total
     is_same = (home[:, None] == home[None, :]).astype(np.float32)
     names = titles[:, home] * (1.0 - is_same)
     pairs = [shared / np.outer(norms, norms), np.log1p(shared), names, names.T, is_same]

@@ -4,9 +4,10 @@ One window is (EFFCOMP section 3.1, with a marker per document so that reranking
 
     [CLS] query [SEP] (evidence [SEP]) [DOC] title [SEN] s1 [SEN] s2 ... [DOC] title [SEN] ... [SEP]
 
-The encoder's hidden state at `[SEN]` gives the keep logit of that sentence, the one at `[DOC]` the relevance
-logit of that document. The evidence is a sentence of the first pass; it lets the second pass follow a hop
-that the question does not name. Training, ONNX inference and the parity tests all build windows here.
+The encoder's hidden state at `[SEN]` gives the keep logit of that sentence, and the one at `[DOC]` gives the
+relevance logit of that document. The evidence is a sentence that the first pass found; with it, the second
+pass can follow a hop that the question does not name. Training, ONNX inference and the parity tests all build
+windows here.
 """
 
 from __future__ import annotations
@@ -92,8 +93,7 @@ class Window:
 
 
 class Layout:
-    """A builder of windows for one tokenizer and one configuration. Threads may share it, because it has no
-    state."""
+    """A builder of windows with a tokenizer and settings. Threads may share it, because it has no state."""
 
     def __init__(self, tokenizer: Tokenizer, config: LayoutConfig) -> None:
         tokenizer.no_truncation()
@@ -169,6 +169,7 @@ class _Builder:
         self._window = self._make_window()
 
     def add(self, index: int, document: EncodedDocument) -> None:
+        """Add all sentences of a document, in as many windows as they need."""
         if not document.sentences:
             return
         if len(self._window.documents) >= self._config.docs_per_window:
@@ -188,6 +189,7 @@ class _Builder:
                     break
 
     def finish(self) -> list[Window]:
+        """Return all windows."""
         self._finish_window()
         return self._finished
 
@@ -199,7 +201,7 @@ class _Builder:
         return Window(list(self._ids), list(self._owners))
 
     def _finish_window(self) -> None:
-        """Begin another window. The present one is dropped if it has no sentence."""
+        """Begin another window. Drop the present one if it has no sentence."""
         if self._window.sentences:
             self._window.input_ids.append(self._config.sep_id)
             self._window.owners.append(-1)
@@ -283,7 +285,7 @@ class RequestIds(NamedTuple):
 
 
 def tokenize_request(layout: Layout, query: str, documents: Sequence[ScoredInput]) -> RequestIds:
-    """Return the ids of a request: those of prepared documents, and from the tokenizer the missing ones.
+    """Return the ids of a request. Only texts without prepared ids are tokenized.
 
     Raises the errors of `Layout.tokenize`.
     """

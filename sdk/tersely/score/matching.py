@@ -18,11 +18,11 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_PHRASES_IN_TURN = 32
-"""Largest number of phrases for which it is faster to look for them in turn than with a `PhraseFinder`."""
+"""Largest number of phrases that are searched one after the other. For more, a `PhraseFinder` is faster."""
 
 
 class Presence:
-    """Pairs of texts (rows) and the terms (columns) in them: RAM is linear in the tokens of the texts."""
+    """A sparse matrix of the terms (columns) in texts (rows). RAM is linear in the tokens of the texts."""
 
     def __init__(self, rows: Integers, columns: Integers, shape: tuple[int, int]) -> None:
         keys = np.unique(rows * shape[1] + columns)
@@ -30,7 +30,7 @@ class Presence:
         self.shape = shape
 
     def dense(self) -> NDArray[np.bool_]:
-        """Return the pairs as a matrix, shape (rows, terms)."""
+        """Return the dense matrix, shape (rows, terms)."""
         out = np.zeros(self.shape, dtype=np.bool_)
         out[self.rows, self.columns] = True
         return out
@@ -40,7 +40,7 @@ class Presence:
         return self._sum(weights[self.columns])
 
     def _sum(self, values: Floats) -> Floats:
-        """Return the sum of each row's values; there is one value for each pair."""
+        """Return the sum of each row's values. `values` has one value for each entry of the matrix."""
         return np.bincount(self.rows, values, minlength=self.shape[0]).astype(np.float64, copy=False)
 
     def share(self, weights: Floats) -> Floats:
@@ -48,7 +48,7 @@ class Presence:
         return self.weigh(weights) / _total(weights)
 
     def share_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
-        """Return the same share, as if row i also contained the terms of row `row[i]` of `other`."""
+        """Return `share`, as if row i also contained the terms of row `row[i]` of `other`."""
         in_other = np.isin(
             row[self.rows] * self.shape[1] + self.columns, other.rows * self.shape[1] + other.columns
         )
@@ -103,12 +103,16 @@ class TermIndex:
 
 
 def unique_ids(ids: Sequence[int]) -> Integers:
+    """Return each id once, ascending."""
     return np.unique(np.asarray(ids, dtype=np.int64))
 
 
-def weighted_share(held: NDArray[np.bool_], weights: Floats) -> float:
-    """Return the share of the weight that the held terms have, both of shape (terms,); 0 without weight."""
-    return float(held @ weights) / _total(weights)
+def weighted_share(chosen: NDArray[np.bool_], weights: Floats) -> float:
+    """Return the share of all weight that the chosen terms have; 0 without any weight.
+
+    Both arrays have shape (terms,).
+    """
+    return float(chosen @ weights) / _total(weights)
 
 
 def _total(weights: Floats) -> float:
@@ -117,7 +121,7 @@ def _total(weights: Floats) -> float:
 
 
 def best_beside(values: Floats, document: Integers, missing: float) -> Floats:
-    """Return the better value of the two adjacent sentences of a document; `missing` without any.
+    """Return the higher value of each sentence's two neighbours in its document; `missing` without any.
 
     Both arrays have shape (sentences,).
     """
@@ -142,7 +146,7 @@ class PhraseFinder:
     """A finder of any number of phrases, in time linear in the text, by the automaton of Aho and Corasick
     (1975).
 
-    A state stands for the longest end of the text read so far that is the beginning of a phrase.
+    A state is the longest suffix of the text read so far that is a prefix of a phrase.
     """
 
     def __init__(self, phrases: Sequence[str]) -> None:
@@ -151,9 +155,9 @@ class PhraseFinder:
         for phrase in phrases:
             ends.add(self._insert(phrase))
         self._shorter = [0] * len(self._next)
-        """The next shorter end that begins a phrase."""
+        """For each state, the next shorter suffix that is a prefix of a phrase."""
         self._phrase = [state if state in ends else 0 for state in range(len(self._next))]
-        """The longest phrase that the text ends with, as a state; 0 for none."""
+        """For each state, the longest phrase that the text ends with, as a state; 0 if there is none."""
         queue = deque(self._next[0].values())
         while queue:
             state = queue.popleft()
@@ -166,6 +170,7 @@ class PhraseFinder:
         self._runs = re.compile(f"[{''.join(map(re.escape, characters))}]+")
 
     def count(self, text: str) -> int:
+        """Return the number of phrases that occur in a text."""
         found: set[int] = set()
         for run in set(self._runs.findall(text)):
             state = 0

@@ -10,6 +10,12 @@ from tersely.prepared import Preparation
 from tersely.types import Document
 from tersely.units import Unit
 
+NOT_CALIBRATED = "the request is unlike those of the calibration, so nothing is promised"
+HARD_DOCUMENTS = (
+    "the documents are like documentation of software packages, where no promise of abstain holds"
+)
+"""Two reasons why the shares of `recall` and `abstain`, or only that of `abstain`, need not hold."""
+
 if TYPE_CHECKING:  # `import tersely` does without numpy
     import numpy as np
     from numpy.typing import NDArray
@@ -27,7 +33,7 @@ class Judgement:
     distance: float | None
     """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
     is_hard: bool = False
-    """True if the request is of a kind for which `answerable` is too uncertain for a promise."""
+    """True if the request is of a kind for which the share of `abstain` does not hold."""
 
     @property
     def is_calibrated(self) -> bool:
@@ -36,13 +42,13 @@ class Judgement:
 
     @property
     def can_abstain(self) -> bool:
-        """True if a promise of `abstain` holds for the request."""
+        """True if the share of `abstain` holds for the request."""
         return self.is_calibrated and not self.is_hard
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Scores of all units and documents of a request."""
+    """The scores of all units and documents of a request."""
 
     scores: Floats
     """(units,) probability that each unit is needed."""
@@ -63,7 +69,7 @@ class Scored:
 
     scores: Scores
     kept_by: str = "score"
-    """Reason of the units that these scores keep."""
+    """Reason that the receipt gives for kept units."""
     threshold: float | None = None
     """Lowest score of a unit that may be kept; None for any score."""
     length_price: float = 0.0
@@ -72,8 +78,8 @@ class Scored:
     """The reason why the model did not score everything; None if it did."""
     warnings: tuple[str, ...] = ()
     refusal: str | None = None
-    """The reason why nothing is kept: the documents do not answer the query. None if the request is not
-    refused."""
+    """The reason why nothing is kept, because the documents seem not to answer the query; None if the request
+    is not refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +114,16 @@ class DocumentScores:
 class Scorer(Protocol):
     """A model that a compressor can use. `tersely.score.selector.Selector` is the one that ships.
 
-    A scorer that also has an attribute `calibration` (`tersely.score.calibration.Calibration`) can be asked
-    for a `recall`. One that is also a `Preparer` can prepare documents.
+    With an attribute `calibration` (`tersely.score.calibration.Calibration`), it also supports the option
+    `recall`. If it is also a `Preparer`, it can prepare documents.
     """
 
     threshold: float
     """Units that score at least this much are kept when the caller gives no limit."""
     length_price: float
-    """Weight of the length under a limit: units are taken in the order of score / tokens ** length_price. 0
-    is for scores that only rank. 1 is for probabilities, and packs the most expected hits into the limit."""
+    """Weight of the length under a limit: units are taken in the order of score / tokens ** length_price. Use
+    0 for scores that only rank. With 1 and scores that are probabilities, the limit holds as many needed
+    units as can be expected."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
         """Return scores for each document, in order. Several threads may call it at once."""
@@ -125,7 +132,7 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class Preparer(Protocol):
-    """A scorer that can do a part of its work on documents before any question."""
+    """A scorer that can do a part of its work on documents before there is a question."""
 
     preparation_name: str
     """Name of the model, with a checksum of all that preparations depend on."""
@@ -139,7 +146,7 @@ class Preparer(Protocol):
 class Judge(Protocol):
     """A scorer that also says whether the documents answer the query, and whether it knows such requests.
 
-    One that also has an attribute `answerability` (`tersely.score.answerable.Answerability`) can be asked to
+    With an attribute `answerability` (`tersely.score.answerable.Answerability`), it also supports the option
     `abstain`.
     """
 

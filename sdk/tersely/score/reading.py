@@ -43,12 +43,12 @@ class FirstStage:
     logits: Floats
     """(sentences,)"""
     opening: float
-    """How far the gate is open, in [0, 1]: the more the question seems to need another hop, the further."""
+    """How far the gate is open, in [0, 1]. It is higher if the question is more likely to need a hop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The model's logits for a request, after all passes that it needs."""
+    """The logits of a request after all passes that it needs."""
 
     first_pass: FirstPass
     first_logits: Floats

@@ -1,4 +1,4 @@
-"""The second step of a compression: every unit gets a score, and every document a relevance.
+"""Score every unit and every document of a request: the second step of a compression.
 
 The scores come from the model for a question, from coverage without one, and from BM25 if the model fails.
 All are in [0, 1], but only the model's are probabilities. With `max_docs` or `order="rerank"`, the relevance
@@ -50,7 +50,7 @@ def score(
     reranker: Reranker | None,
     thresholds: Thresholds,
 ) -> Scored | Bypass:
-    """Score all units: by the model, by matches if the model fails, or by coverage without a query.
+    """Score all units: by the model, by exact matches if the model fails, or by coverage without a query.
 
     With a query but neither a `budget` nor a `rate`, return a `Bypass` instead if the model fails or the
     request's time is up.
@@ -93,7 +93,7 @@ def score_by_model(
     A reranker that fails is replaced by the model's own relevance, with a warning.
 
     Raises:
-        _ScoringError: the model raised, or gave something other than finite scores.
+        _ScoringError: the model raised an error, or returned something other than finite scores.
         TimeIsUpError: the time was up before there were scores.
     """
     warnings: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ def score_by_matches(query: str, split: Split) -> Scores:
 
 
 def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
-    """Return scores without a query: what a unit adds to those chosen before it, relative to its length."""
+    """Return scores without a query: how much each unit adds to the better ones, relative to its length."""
     from tersely.score.coverage import UnitText, score_units
     from tersely.score.structure import rate_errors
 
@@ -187,10 +187,10 @@ def _run_model(
         _make_input(split.documents[doc], [split.units[at] for at in unit_positions])
         for doc, unit_positions in zip(to_read, positions, strict=True)
     ]
-    given, judgement = (
+    document_scores, judgement = (
         scorer.judge(query, inputs) if isinstance(scorer, Judge) else (scorer.score(query, inputs), None)
     )
-    scores = replace(_flatten(given, to_read, positions, split), judgement=judgement)
+    scores = replace(_flatten(document_scores, to_read, positions, split), judgement=judgement)
     if not all(np.isfinite(x).all() for x in (scores.relevance, scores.scores, scores.packing)):
         raise ValueError("the model gave scores that are not numbers")
     if structure is not None:
@@ -202,13 +202,13 @@ def _run_model(
 
 def _hold_back_parts(query: str, split: Split, scores: Scores) -> Scores:
     """Return the scores with lower `packing` for parts of structure that only echo the question."""
-    from tersely.score.echo import HELD_BACK, lower_parts
+    from tersely.score.echo import HELD_BACK_SHARE, lower_parts
 
     shares = lower_parts(query, split, scores.packing)
     return replace(
         scores,
         packing=np.where(scores.held_back, 1.0, shares) * scores.packing,
-        held_back=scores.held_back | (shares <= HELD_BACK),
+        held_back=scores.held_back | (shares <= HELD_BACK_SHARE),
     )
 
 
@@ -218,11 +218,14 @@ def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
 
 
 def _flatten(
-    given: Sequence[DocumentScores], to_read: Sequence[int], positions: Sequence[Sequence[int]], split: Split
+    document_scores: Sequence[DocumentScores],
+    to_read: Sequence[int],
+    positions: Sequence[Sequence[int]],
+    split: Split,
 ) -> Scores:
     """Return the scores of all units; 0 for those that were not given to the model.
 
-    `given` are the scores of the documents `to_read`, for their units at `positions`.
+    `document_scores` are those of the documents `to_read`, for their units at `positions`.
 
     Raises ValueError unless there is one score per unit.
     """
@@ -230,11 +233,11 @@ def _flatten(
     scores, packing = np.zeros(count), np.zeros(count)
     read, held_back = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     relevance = np.zeros(len(split.documents))
-    counts = [len(document.scores) for document in given]
-    ranked = [d.scores if d.packing_scores is None else d.packing_scores for d in given]
+    counts = [len(document.scores) for document in document_scores]
+    ranked = [d.scores if d.packing_scores is None else d.packing_scores for d in document_scores]
     if not counts == list(map(len, ranked)) == list(map(len, positions)):
         raise ValueError("the model did not give one score per unit")
-    for doc, at, document, packing_scores in zip(to_read, positions, given, ranked, strict=True):
+    for doc, at, document, packing_scores in zip(to_read, positions, document_scores, ranked, strict=True):
         relevance[doc] = document.relevance
         scores[at], packing[at] = document.scores, packing_scores
         read[at] = True if document.read is None else document.read

@@ -29,7 +29,7 @@ from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import check_cancelled, current_time_limit
 from tersely.score.answerable import Answerability, read_answerability
 from tersely.score.calibration import Calibration, read_calibration
-from tersely.score.echo import HELD_BACK, find_held_back, find_held_back_by_words
+from tersely.score.echo import HELD_BACK_SHARE, find_held_back, find_held_back_by_words
 from tersely.score.encoder import Encoder
 from tersely.score.features import (
     Matches,
@@ -42,9 +42,9 @@ from tersely.score.grams import gram_logits, weigh_characters
 from tersely.score.hops import Hop, SecondStage, search_paths
 from tersely.score.layout import Layout, Window, tokenize_request
 from tersely.score.matching import Floats, best_beside
-from tersely.score.proof import check_parts
 from tersely.score.protocol import DocumentScores, Judgement, ScoredInput
 from tersely.score.reading import FirstPass, FirstStage, Reading, merge_pass
+from tersely.score.self_test import run_self_test
 from tersely.score.sieve import (
     Sieve,
     best_values,
@@ -65,19 +65,19 @@ the windows that share the rarest words with the best sentences so far."""
 
 LENGTH_PRICE = 0.5
 """Weight of the length under a limit: sentences are taken by score / tokens ** LENGTH_PRICE. 0 is best for
-single answers, and 1 for many supporting sentences. 0.5 is a compromise: see "Filling a limit" in
-training/LOG.md."""
+questions with a single answer sentence, and 1 for many supporting sentences. 0.5 is a compromise: see
+"Filling a limit" in training/LOG.md."""
 
 NEIGHBOUR_SHARE = 0.3
-"""How much a sentence gains from its better neighbour. Under a limit, its score becomes
-score + NEIGHBOUR_SHARE * beside * (1 - score), where `beside` is the higher score of its two neighbours. A
-reader answers more questions from adjacent sentences: see "What a reader makes of the kept sentences" in
-training/LOG.md. An open gate lowers this share, because hops need the room."""
+"""How much a sentence gains from its better neighbour. Under a limit, its score s becomes
+s + NEIGHBOUR_SHARE * n * (1 - s), where n is the higher score of its two neighbours. A language model answers
+more questions from adjacent sentences: see "What a reader makes of the kept sentences" in training/LOG.md. An
+open gate lowers this share, because hops need the room."""
 
 
 @dataclass(eq=False)
 class Selector:
-    """A loaded artifact of kind "selector". Threads may share it, because it has no state between calls."""
+    """A loaded model of kind "selector". Threads may share it, because it has no state between calls."""
 
     length_price = LENGTH_PRICE
 
@@ -105,7 +105,7 @@ class Selector:
                 idf = lexical["idf"].astype(np.float32)
             calibration, answerability = read_calibration(artifact), read_answerability(artifact)
             encoder = Encoder.load(artifact, layout.config, threads)
-            check_parts(layout, encoder, fusion, idf, threshold)
+            run_self_test(layout, encoder, fusion, idf, threshold)
         embedder = Embedder(artifact, threads, layout) if artifact.lists(GRAPH) else None
         name = embedder.name if embedder else f"{artifact.name}-{artifact.hash_of('tokenizer.json')}"
         return cls(
@@ -150,8 +150,8 @@ class Selector:
     ) -> tuple[list[DocumentScores], Judgement | None]:
         """Return the scores and the judgement.
 
-        The judgement is None if no document has text, or if the model has no part that judges. For a query in
-        an unknown script, its values are None.
+        The judgement is None if no document has text, or if the model has no `answerability`. For a query in
+        an unknown script, the values of the judgement are None.
         """
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, ()) for _ in documents], None
@@ -194,7 +194,7 @@ class Selector:
     def read(self, query: str, documents: Sequence[ScoredInput], *, ignore_vectors: bool = False) -> Reading:
         """Read the documents in as many passes as the question needs.
 
-        With `ignore_vectors`, vectors rule out no windows, neither now nor later.
+        With `ignore_vectors`, vectors rule out no windows in any pass.
         """
         limit = current_time_limit()
         first_pass = self.first_pass(query, documents, ignore_vectors=ignore_vectors)
@@ -312,14 +312,16 @@ def _split_by_document(
     """Return the scores of each document, from the logits of all sentences.
 
     For packing, a score s becomes s + neighbour_share * n * (1 - s), where n is the better neighbour's score.
-    Held-back scores are lowered, but not the relevance.
+    Held-back sentences have lower scores, but count in full for the relevance.
     """
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = sigmoid(logits)
     packing = scores + neighbour_share * best_beside(scores, document, 0.0) * (1.0 - scores)
-    share = np.where(held_back, HELD_BACK, 1.0)
+    share = np.where(held_back, HELD_BACK_SHARE, 1.0)
     flat = (scores, share * scores, share * packing, was_read, held_back)
     return [
-        DocumentScores(float(full.max(initial=0.0)), lowered, packed, read, held)
-        for full, lowered, packed, read, held in zip(*(np.split(x, offsets[1:-1]) for x in flat), strict=True)
+        DocumentScores(float(full.max(initial=0.0)), lowered, packed, read, is_held_back)
+        for full, lowered, packed, read, is_held_back in zip(
+            *(np.split(x, offsets[1:-1]) for x in flat), strict=True
+        )
     ]

@@ -1,4 +1,4 @@
-"""Measure how far a request is from those of the calibration. Above 1.0, promises do not hold for it.
+"""Measure how far a request is from those of the calibration. Above 1.0, it is too far for a guarantee.
 
 Features describe how the documents and the question are written, and how high the model's logits are. Each
 data set of the calibration has a centre. The distance is Mahalanobis' distance to the nearest centre, divided
@@ -90,9 +90,9 @@ class Reference:
     centres: Floats
     """(data sets, features)"""
     whitening: Floats
-    """(features, features) matrix after which features of one data set have variance 1 and no correlation."""
+    """(features, features) matrix that gives the features of one data set variance 1 and no correlation."""
     bound: float
-    """Largest distance of a request for which promises hold."""
+    """Largest distance of a request for which the guarantees of the calibration hold."""
 
     def find_nearest(self, features: Floats) -> tuple[int, float]:
         """Return the number of the nearest centre, and its distance in units of the bound."""
@@ -101,7 +101,7 @@ class Reference:
         return int(squares.argmin()), float(np.sqrt(squares.min()) / self.bound)
 
     def distance(self, features: Floats) -> float:
-        """Return the distance from the nearest centre, in units of the bound."""
+        """Return the distance from the nearest centre, as `find_nearest` does."""
         return self.find_nearest(features)[1]
 
     def widen(self, distances: Sequence[float]) -> Reference:
@@ -133,7 +133,7 @@ class Reference:
 
 
 def _count_characters(text: str) -> NDArray[np.int64]:
-    """Return the numbers of letters, digits, capitals and signs. Beyond Latin-1 all are letters."""
+    """Return the numbers of letters, digits, capitals and signs. Characters beyond Latin-1 are letters."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     counts = np.bincount(np.minimum(codes, len(_CLASSES) - 1), minlength=len(_CLASSES))
     return counts @ _CLASSES

@@ -1,10 +1,10 @@
 """Choose the windows that the encoder reads.
 
 If the input is too long, only the windows that share the most words with the query get vectors. Then vectors
-and words together rule out windows: a sentence has a high estimate if its vector is near the query's vector
-and its document contains the query's terms, and the encoder reads the windows with the highest estimates. If
-the question seems to need another hop, the encoder also reads windows near the best sentences so far, and
-windows with a title that the best sentences mention.
+and words together give an estimate of each sentence. It is high if the sentence's vector is near the query's
+vector and its document contains the query's terms. The encoder reads the windows with the highest estimates.
+If the question seems to need another hop, the encoder also reads windows near the best sentences so far, and
+windows of documents whose titles these sentences mention.
 
 The constants were fitted on held-out training questions (training/LOG.md).
 """
@@ -37,14 +37,14 @@ COVERAGE_WEIGHT = 0.5
 """Weight of the share of the query's terms that a document contains. A cosine has the weight 1."""
 
 MAX_LEAD = 0.25
-"""Largest lead of the best window's value over a window that is not ruled out."""
+"""A window is ruled out if the best window's value exceeds its value by more than this."""
 
 MIN_WINDOWS = 4
-"""Number of best windows that are always read, or WINDOW_SHARE of all windows if that is more."""
+"""Number of best windows that are always read, unless WINDOW_SHARE of all windows is more."""
 WINDOW_SHARE = 1 / 8
 
 EXTRA_WINDOWS = 6
-"""Number of windows that are read in addition for another hop, or WINDOW_SHARE of all if that is more."""
+"""Number of further windows that are read for another hop, unless WINDOW_SHARE of them is more."""
 
 NEARNESS_WEIGHT = 0.5
 """Weight of the cosine to the best sentences so far, for these further windows."""
@@ -55,7 +55,7 @@ _TITLE_IN_BEST = BRIDGE_FEATURES.index("title_in_best")
 
 @dataclass(frozen=True, slots=True)
 class Sieve:
-    """Vectors of the sentences of one request, and their estimates before the encoder reads them."""
+    """Vectors of the sentences of one request, and estimates of the sentences for choosing windows."""
 
     vectors: Vectors
     """(sentences, dimension); nan without a vector."""
@@ -140,18 +140,18 @@ def complete_vectors(
 ) -> tuple[Vectors, bool]:
     """Compute the vectors that the windows' sentences still lack. Return all vectors, and whether there was
     time for all of them."""
-    new = np.zeros(len(vectors), np.bool_)
-    new[[offsets[d] + s for window in windows for d, s in window.sentences]] = True
-    new &= np.isnan(vectors[:, 0])
+    is_missing = np.zeros(len(vectors), np.bool_)
+    is_missing[[offsets[d] + s for window in windows for d, s in window.sentences]] = True
+    is_missing &= np.isnan(vectors[:, 0])
     to_embed = [
-        EncodedDocument(document.title, list(compress(document.sentences, is_new)))
-        for document, is_new in zip(encoded, np.split(new, offsets[1:-1]), strict=True)
+        EncodedDocument(document.title, list(compress(document.sentences, needs_vector)))
+        for document, needs_vector in zip(encoded, np.split(is_missing, offsets[1:-1]), strict=True)
     ]
-    made = np.concatenate(embedder.embed_sentences(to_embed))
+    new_vectors = np.concatenate(embedder.embed_sentences(to_embed))
     has_tokens = np.array([bool(ids) for document in to_embed for ids in document.sentences], np.bool_)
     out = vectors.copy()
-    out[new] = made
-    return out, not (np.isnan(made[:, 0]) & has_tokens).any()
+    out[is_missing] = new_vectors
+    return out, not (np.isnan(new_vectors[:, 0]) & has_tokens).any()
 
 
 def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
@@ -159,17 +159,17 @@ def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
     out = np.full((len(document.units), dimension), np.nan, np.float32)
     if document.preparation and document.preparation.vectors:
         known = unpack(document.preparation.vectors, dimension)
-        for row, place in enumerate(document.preparation.locate(document.units)):
-            if place is not None:
-                out[row] = known[place]
+        for row, index in enumerate(document.preparation.locate(document.units)):
+            if index is not None:
+                out[row] = known[index]
     return out
 
 
 def _compare_windows(
     vectors: Vectors, query: Vectors, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches
 ) -> Floats:
-    """Return (sentences,) cosines of the query with the mean of each sentence's window; nan without a
-    mean."""
+    """Return the cosine of the query with the mean of each sentence's window, shape (sentences,); nan for a
+    window without vectors."""
     lengths = np.array([len(ids) for ids in m.sentence_ids], np.float32)
     weighted = np.nan_to_num(vectors) * lengths[:, None]
     out = np.full(len(lengths), np.nan)
@@ -182,20 +182,22 @@ def _compare_windows(
 
 
 def _fill_with_lowest(values: NDArray[Any]) -> Floats:
+    """Replace nan by the lowest other value."""
     known = values[~np.isnan(values)]
     return np.where(np.isnan(values), known.min() if len(known) else 0.0, values).astype(np.float64)
 
 
 def _divide(
-    windows: Sequence[Window], values: Floats, fewest: int, enough: float
+    windows: Sequence[Window], values: Floats, min_count: int, enough: float
 ) -> tuple[list[Window], list[Window]]:
     """Return the windows to read, and the others.
 
-    Windows with a value of at least `enough` are read, and so are the best of those that may be ruled out.
+    Windows with a value of at least `enough` are read, and so are at least `min_count` of those with a finite
+    value.
     """
-    can_wait = np.isfinite(values)
-    count = max(fewest, math.ceil(WINDOW_SHARE * can_wait.sum()))
-    best = np.argsort(np.where(can_wait, -values, np.inf), kind="stable")[:count]
+    may_be_ruled_out = np.isfinite(values)
+    count = max(min_count, math.ceil(WINDOW_SHARE * may_be_ruled_out.sum()))
+    best = np.argsort(np.where(may_be_ruled_out, -values, np.inf), kind="stable")[:count]
     read = values >= enough
     read[best] = True
     return _partition(windows, read)

@@ -1,9 +1,9 @@
-"""Score the parts of structure by the words of the question, and choose those that the model should read.
+"""Match the parts of structure with the question, and choose those that the model should read.
 
-A part is a unit of structure, such as a row or a log entry, or its head. It scores higher the more words of
-the question it contains. Rare words count most. A word that is only in a part's heads counts half. Rare
-errors score higher, and so do the events next to them. This score is the part's match: it raises the score
-that the model gives. The model reads only the parts with the best matches.
+A part is a unit of structure, such as a row or a log entry, or a head of one. Its match is higher the more
+words of the question it contains. Rare words count most, and a word that is only in the part's heads counts
+half. Rare errors have higher matches, and so do the events next to them. A match raises the score that the
+model gives. The model reads only the parts with the best matches.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from numpy.typing import NDArray
 
 from tersely.score.dates import take_dates
 from tersely.score.fusion import sigmoid
+from tersely.score.matching import Floats
 from tersely.score.protocol import Scores
 from tersely.score.words import QUESTION_WORDS
 from tersely.split.documents import Split
 from tersely.units import Unit
 
-Floats = NDArray[np.float64]
-
-READ = 40_000
+MAX_READ = 40_000
 """Largest number of code points of structure that the model reads in all documents together: about 10,000
 tokens."""
-READ_BESIDE = 1_000
-"""A smaller limit, for questions that exact matches probably answer: parts with a match of at least _CERTAIN
-exist, and have at most this many code points together."""
+MAX_READ_IF_CERTAIN = 1_000
+"""A smaller limit, for questions that exact matches probably answer: there are parts with a match of at least
+_CERTAIN, and they have at most this many code points together."""
 _CERTAIN = 0.9
 """Lowest match of a part that, together with its heads, contains all words of the question."""
 
@@ -39,16 +38,15 @@ _MATCH_LOGIT = 2.2
 benchmarks/real_results/training by a softmax over the parts of each result: see "Matches raise the logit" in
 training/LOG.md."""
 
-_MOST_TERMS = 48
-_CONTEXT = 0.5
+_MAX_TERMS = 48
+_HEAD_WEIGHT = 0.5
 """Weight of a word that is in a part's heads, but not in the part itself."""
-_MATCH = 0.95
+_FULL_MATCH = 0.95
 """Match of a part that contains all words of the question by itself."""
 
 _WORD = re.compile(r"\d[\d.,:/-]*\d|\w+(?:[._/-]\w+)*")
 _INNER = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 _SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ies|es|s|ed|ing|ly)$")
-
 
 _SEVERE = re.compile(
     r"(?<![^\W_])(?:(?:errors?|exceptions?|fail(?:ed|ure|ures|s|ing)?|fatal|critical|panic(?:ked)?|traceback"
@@ -69,16 +67,15 @@ _ASKS_FOR_FAILURES = re.compile(
 _FAILURE, _UNASKED_FAILURE = 0.85, 0.3
 """Matches of a rare error: the first if the question asks about failures, else the second."""
 _NEAR = (0.5, 0.25)
-"""Shares of an event's match that the events next to it, and those after these, get."""
-
+"""Shares of an event's match that its neighbours get, and the neighbours of these."""
 
 Parts = Mapping[int, Unit]
-"""Units that are members of structure, and the heads that these need, by their position among all units of
-the request, ascending. A head that is not a member itself is scored as prose."""
+"""The members of structure and the heads that they need, by their position among all units of the request,
+ascending. A head that is not a member itself is scored as prose."""
 
 
 def find_parts(split: Split) -> Parts:
-    """Return the parts of structure among all units."""
+    """Find the parts of structure among all units."""
     members = {at for at, unit in enumerate(split.units) if unit.is_member}
     heads = {need for at in members for need in split.units[at].link.needs}
     return {at: split.units[at] for at in sorted(members | heads)}
@@ -95,14 +92,15 @@ class Structure:
 
     def __init__(self, query: str, split: Split) -> None:
         parts = find_parts(split)
-        own = np.array([part.is_member for part in parts.values()], dtype=np.bool_)
-        matches = match(query, [document.text for document in split.documents], parts)
-        self.matches = matches[own]
-        self.positions = np.array([*parts], dtype=np.int64)[own]
-        self._documents = np.array([part.doc for part in parts.values()], dtype=np.int64)[own]
+        units = [*parts.values()]
+        is_member = np.array([unit.is_member for unit in units], dtype=np.bool_)
+        matches = match_parts(query, [document.text for document in split.documents], parts)
+        self.matches = matches[is_member]
+        self.positions = np.array([*parts], dtype=np.int64)[is_member]
+        self._documents = np.array([unit.doc for unit in units], dtype=np.int64)[is_member]
         self.is_read = np.ones(len(split.units), dtype=np.bool_)
         if len(self.positions):
-            self.is_read[self.positions] = choose_to_read([*parts.values()], matches)[own]
+            self.is_read[self.positions] = choose_to_read(units, matches)[is_member]
 
     def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
         """Raise the model's scores of the parts: sigmoid(logit(score) + _MATCH_LOGIT * match).
@@ -111,8 +109,8 @@ class Structure:
         part. `documents` are those that the model was given. The scores of parts of other documents do not
         change.
         """
-        own = np.isin(self._documents, documents)
-        positions, matches = self.positions[own], self.matches[own]
+        was_given = np.isin(self._documents, documents)
+        positions, matches = self.positions[was_given], self.matches[was_given]
         keeps_match = ~scores.read[positions] | (matches >= _CERTAIN)
         lowest = np.where(keeps_match, matches, 0.0)
 
@@ -124,7 +122,7 @@ class Structure:
 
         raised = raise_scores(scores.scores)
         relevance = scores.relevance.copy()
-        np.maximum.at(relevance, self._documents[own], raised[positions])
+        np.maximum.at(relevance, self._documents[was_given], raised[positions])
         return replace(scores, scores=raised, packing=raise_scores(scores.packing), relevance=relevance)
 
 
@@ -134,8 +132,8 @@ def rate_errors(split: Split) -> Floats:
     out = np.zeros(len(split.units))
     if parts:
         units = [*parts.values()]
-        severe = rate_severity([document.text for document in split.documents], units)
-        out[[*parts]] = _follow_time(severe, units)
+        severity = rate_severity([document.text for document in split.documents], units)
+        out[[*parts]] = _follow_time(severity, units)
     return out
 
 
@@ -157,7 +155,7 @@ def find_terms(query: str) -> list[str]:
         for word, number in pairwise(_WORD.findall(query))
         if number[0].isdigit() and word[0].isalpha() and not QUESTION_WORDS.fullmatch(word)
     ]
-    return [term for term in dict.fromkeys(terms) if term][:_MOST_TERMS]
+    return [term for term in dict.fromkeys(terms) if term][:_MAX_TERMS]
 
 
 def contains_term(term: str, text: str) -> bool:
@@ -165,7 +163,7 @@ def contains_term(term: str, text: str) -> bool:
     return _compile(term).search(text) is not None
 
 
-def match(query: str, texts: Sequence[str], parts: Parts) -> Floats:
+def match_parts(query: str, texts: Sequence[str], parts: Parts) -> Floats:
     """Return how well each part matches the question, in [0, 1], shape (parts,).
 
     `texts` are the texts of all documents.
@@ -174,136 +172,134 @@ def match(query: str, texts: Sequence[str], parts: Parts) -> Floats:
         return np.zeros(0)
     words = _match_words(query, texts, parts)
     units = [*parts.values()]
-    severe = rate_severity(texts, units)
+    severity = rate_severity(texts, units)
     weight = _FAILURE if _ASKS_FOR_FAILURES.search(query) else _UNASKED_FAILURE
-    scores = 1.0 - (1.0 - words) * (1.0 - weight * severe)
-    scores[[unit.link.role == "markup" or not unit.is_member for unit in units]] = 0.0
-    return _follow_time(scores, units)
+    matches = 1.0 - (1.0 - words) * (1.0 - weight * severity)
+    matches[[unit.link.role == "markup" or not unit.is_member for unit in units]] = 0.0
+    return _follow_time(matches, units)
 
 
 def _match_words(query: str, texts: Sequence[str], parts: Parts) -> Floats:
-    """Return a match for each part by the share of the question's words that it contains."""
+    """Return the match of each part by words alone: from the share of the question's words in it."""
     rest, dates = take_dates(query)
     patterns = [*map(_compile, find_terms(rest)), *dates]
     if not patterns:
         return np.zeros(len(parts))
     units = [*parts.values()]
-    held = _find(patterns, texts, units)
-    inside = _is_content(units)
-    above = _find_above(held, parts)
-    either = np.maximum(held, above)
-    frequency = either[inside].sum(axis=0)
-    weights = np.where(frequency > 0, np.log1p(inside.sum() / np.maximum(frequency, 1)), 0.0)
+    in_part = _find(patterns, texts, units)
+    in_heads = _find_in_heads(in_part, parts)
+    in_either = np.maximum(in_part, in_heads)
+    is_content = _is_content(units)
+    frequency = in_either[is_content].sum(axis=0)
+    weights = np.where(frequency > 0, np.log1p(is_content.sum() / np.maximum(frequency, 1)), 0.0)
     if not weights.any():
         return np.zeros(len(parts))
-    reached = np.maximum(held, _CONTEXT * above) @ weights
+    reached = np.maximum(in_part, _HEAD_WEIGHT * in_heads) @ weights
     # If most words of a question occur in no part, the other words count less.
     known = np.count_nonzero(weights) / len(patterns)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
-    scores = np.where(inside, _MATCH * share**2, 0.0)
+    matches = np.where(is_content, _FULL_MATCH * share**2, 0.0)
     if known == 1.0:
-        is_complete = np.isclose(either @ weights, weights.sum()) & held.any(axis=1)
-        scores[is_complete & inside] = np.maximum(scores[is_complete & inside], _CERTAIN)
-    return scores
+        is_complete = np.isclose(in_either @ weights, weights.sum()) & in_part.any(axis=1) & is_content
+        matches[is_complete] = np.maximum(matches[is_complete], _CERTAIN)
+    return matches
 
 
-def _is_content(parts: Sequence[Unit]) -> NDArray[np.bool_]:
-    """Return which parts are members with content, not frames or markup, shape (parts,)."""
-    return np.array([part.is_member and part.link.role == "content" for part in parts], dtype=np.bool_)
+def _is_content(units: Sequence[Unit]) -> NDArray[np.bool_]:
+    """Return which units are members with content, not frames or markup, shape (units,)."""
+    return np.array([unit.is_member and unit.link.role == "content" for unit in units], dtype=np.bool_)
 
 
-def rate_severity(texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
-    """Return how much each part looks like a rare error, in [0, 1], shape (parts,).
+def rate_severity(texts: Sequence[str], units: Sequence[Unit]) -> Floats:
+    """Return how much each unit looks like a rare error, in [0, 1], shape (units,).
 
-    The more parts are errors, the less each error counts.
+    The more units are errors, the less each error counts.
     """
-    severe = np.zeros(len(parts))
-    for rows, text in _by_document(texts, parts):
-        own = parts[rows]
-        starts = np.array([part.start for part in own])
+    severity = np.zeros(len(units))
+    for rows, text in _by_document(texts, units):
+        document_units = units[rows]
+        starts = np.array([unit.start for unit in document_units])
         for found in (*_SEVERE.finditer(text), *_NAMED.finditer(text)):
             at = int(np.searchsorted(starts, found.start(), side="right")) - 1
-            if at < 0 or found.start() >= own[at].end:
+            if at < 0 or found.start() >= document_units[at].end:
                 continue
             if _NEGATED.search(text, max(0, found.start() - 12), found.start()):
                 continue
             is_warning = found.re is _SEVERE and found["warning"]
             row = rows.start + at
-            severe[row] = max(severe[row], _WARNING if is_warning else 1.0)
-    errors = severe >= 1.0
-    # If every part is an error, being one says nothing.
-    severe[errors] *= 1.0 - errors.mean()
-    return severe
+            severity[row] = max(severity[row], _WARNING if is_warning else 1.0)
+    is_error = severity >= 1.0
+    # If every unit is an error, being one says nothing.
+    severity[is_error] *= 1.0 - is_error.mean()
+    return severity
 
 
-def _follow_time(scores: Floats, parts: Sequence[Unit]) -> Floats:
+def _follow_time(scores: Floats, units: Sequence[Unit]) -> Floats:
     """Lower the scores of events that repeat others, and raise those near an event with a high score."""
-    flows = [part.link.series is not None and part.link.series.flows for part in parts]
-    if not any(flows):
+    is_event = [unit.link.series is not None and unit.link.series.flows for unit in units]
+    if not any(is_event):
         return scores
     out = scores.copy()
     alike: dict[tuple[object, str | None, float], list[int]] = {}
-    for row, (part, does) in enumerate(zip(parts, flows, strict=True)):
-        if does:
-            alike.setdefault((part.link.series, part.link.shape, round(float(scores[row]), 2)), []).append(
-                row
-            )
+    for row in np.flatnonzero(is_event).tolist():
+        link = units[row].link
+        alike.setdefault((link.series, link.shape, round(float(scores[row]), 2)), []).append(row)
     for rows in alike.values():
         # The first and the last of equal events show how long they went on, so both keep their scores.
         for rank, row in enumerate([rows[0], *rows[:0:-1]]):
             out[row] /= 1.0 + 0.5 * max(0, rank - 1)
-    near = np.zeros(len(parts))
+    near = np.zeros(len(units))
     for distance, share in enumerate(_NEAR, 1):
         for row in np.flatnonzero(out > 0.3).tolist():
             for other in (row - distance, row + distance):
-                if 0 <= other < len(parts) and parts[other].link.series is parts[row].link.series:
+                if 0 <= other < len(units) and units[other].link.series is units[row].link.series:
                     near[other] = max(near[other], share * out[row])
-    return np.where(flows, np.maximum(out, near), out)
+    return np.where(is_event, np.maximum(out, near), out)
 
 
-def _by_document(texts: Sequence[str], parts: Sequence[Unit]) -> Iterator[tuple[slice, str]]:
-    """Yield a slice of the parts for each document that has any, and the text of the document."""
+def _by_document(texts: Sequence[str], units: Sequence[Unit]) -> Iterator[tuple[slice, str]]:
+    """Yield the slice of the units of each document that has any, and the text of the document."""
     start = 0
-    for stop in range(1, len(parts) + 1):
-        if stop == len(parts) or parts[stop].doc != parts[start].doc:
-            yield slice(start, stop), texts[parts[start].doc]
+    for stop in range(1, len(units) + 1):
+        if stop == len(units) or units[stop].doc != units[start].doc:
+            yield slice(start, stop), texts[units[start].doc]
             start = stop
 
 
-def choose_to_read(parts: Sequence[Unit], scores: Floats) -> NDArray[np.bool_]:
-    """Return which parts the model should read: the best within the limit, spread evenly among equals."""
-    lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
-    inside = _is_content(parts)
-    certain = int(lengths[scores >= _CERTAIN].sum())
-    most = READ_BESIDE if 0 < certain <= READ_BESIDE else READ
-    if lengths[inside].sum() <= most:
-        return inside
-    order = np.lexsort((_spread(len(parts)), -scores))
-    order = order[inside[order] & (lengths[order] <= most)]
-    chosen = np.zeros(len(parts), dtype=np.bool_)
-    chosen[order[np.cumsum(lengths[order]) <= most]] = True
+def choose_to_read(units: Sequence[Unit], matches: Floats) -> NDArray[np.bool_]:
+    """Return which units the model should read: the best within the limit, spread evenly among equals."""
+    lengths = np.array([unit.end - unit.start for unit in units], dtype=np.int64)
+    is_content = _is_content(units)
+    certain = int(lengths[matches >= _CERTAIN].sum())
+    limit = MAX_READ_IF_CERTAIN if 0 < certain <= MAX_READ_IF_CERTAIN else MAX_READ
+    if lengths[is_content].sum() <= limit:
+        return is_content
+    order = np.lexsort((_spread(len(units)), -matches))
+    order = order[is_content[order] & (lengths[order] <= limit)]
+    chosen = np.zeros(len(units), dtype=np.bool_)
+    chosen[order[np.cumsum(lengths[order]) <= limit]] = True
     return chosen
 
 
 def _spread(count: int) -> Floats:
-    """Return a rank for each row. The n rows of lowest rank are spread evenly, for any n (golden ratio)."""
+    """Return a rank for each row (golden ratio). For any n, the n rows of lowest rank are spread evenly."""
     golden = (np.arange(count) * 0.6180339887498949) % 1.0
     return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
 
 
-def _find(patterns: Sequence[re.Pattern[str]], texts: Sequence[str], parts: Sequence[Unit]) -> Floats:
-    """Return 1.0 if a match of a pattern begins in a part, else 0.0, shape (parts, patterns)."""
-    held = np.zeros((len(parts), len(patterns)))
-    starts = np.array([part.start for part in parts])
-    ends = np.array([part.end for part in parts])
-    for rows, text in _by_document(texts, parts):
+def _find(patterns: Sequence[re.Pattern[str]], texts: Sequence[str], units: Sequence[Unit]) -> Floats:
+    """Return 1.0 if a match of a pattern begins in a unit, else 0.0, shape (units, patterns)."""
+    is_found = np.zeros((len(units), len(patterns)))
+    starts = np.array([unit.start for unit in units])
+    ends = np.array([unit.end for unit in units])
+    for rows, text in _by_document(texts, units):
         lower = _lower(text)
         for column, pattern in enumerate(patterns):
             found = np.fromiter((match.start() for match in pattern.finditer(lower)), dtype=np.int64)
             at = np.searchsorted(starts[rows], found, side="right") - 1
-            holds = (at >= 0) & (found < ends[rows][np.maximum(at, 0)])
-            held[rows.start + at[holds], column] = 1.0
-    return held
+            is_inside = (at >= 0) & (found < ends[rows][np.maximum(at, 0)])
+            is_found[rows.start + at[is_inside], column] = 1.0
+    return is_found
 
 
 def _stem(word: str) -> str:
@@ -322,19 +318,19 @@ def _compile(term: str) -> re.Pattern[str]:
     return re.compile(whole if term[0].isdigit() else rf"(?<![^\W_]){escaped}")
 
 
-def _find_above(held: Floats, parts: Parts) -> Floats:
+def _find_in_heads(in_part: Floats, parts: Parts) -> Floats:
     """Return 1.0 for each term in the heads that a part needs, else 0.0, shape (parts, terms)."""
-    row = {position: number for number, position in enumerate(parts)}
-    above = np.zeros_like(held)
+    rows = {position: row for row, position in enumerate(parts)}
+    in_heads = np.zeros_like(in_part)
     known: dict[tuple[int, ...], Floats] = {}
-    for number, part in enumerate(parts.values()):
-        if not (part.is_member and part.link.needs):
+    for row, unit in enumerate(parts.values()):
+        if not (unit.is_member and unit.link.needs):
             continue
-        needs = part.link.needs
+        needs = unit.link.needs
         if needs not in known:
-            known[needs] = held[[row[need] for need in needs]].max(axis=0)
-        above[number] = known[needs]
-    return above
+            known[needs] = in_part[[rows[need] for need in needs]].max(axis=0)
+        in_heads[row] = known[needs]
+    return in_heads
 
 
 def _lower(text: str) -> str:

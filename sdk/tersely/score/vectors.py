@@ -1,8 +1,8 @@
 """Vectors of texts and of sentences in documents, and how they are stored as bytes.
 
-They come from a second graph, a published sentence encoder. For this, it is better than the encoder that
-reads documents together with the question, except for questions like those in that encoder's training
-(training/LOG.md). The vectors of a document do not depend on the question.
+They come from a second graph, a published sentence encoder. Its vectors are better than those of the encoder
+that reads documents together with the question, except for questions like those on which that encoder was
+trained (training/LOG.md). The vectors of a document do not depend on the question.
 
 A sentence's vector is the mean of its tokens' states in a window that begins with the title. So the vector
 also reflects which thing a pronoun of the sentence refers to (late chunking: Günther et al., 2024,
@@ -71,10 +71,10 @@ class Embedder:
         self._workers = Workers(allowed_threads(threads))
         with artifact.translate_errors():
             self._session = EncoderSession(artifact.file(GRAPH), 1)
-            proof = self(self.layout.tokenize([_TEST_TEXT]))
-            if not np.isfinite(proof).all():
+            vectors = self(self.layout.tokenize([_TEST_TEXT]))
+            if not np.isfinite(vectors).all():
                 raise ValueError(f"{GRAPH} gives vectors that are not numbers")
-        self.dimension = int(proof.shape[1])
+        self.dimension = int(vectors.shape[1])
         self.name = f"{artifact.name}-{artifact.hash_of(GRAPH, 'tokenizer.json')}"
         """Name of the model, with a checksum of the files that vectors depend on."""
 
@@ -134,6 +134,7 @@ class Embedder:
         return [passage for passage in passages if passage.spans]
 
     def _frame(self, text: Sequence[int]) -> Ids:
+        """Return the ids of a text's first window, with the special tokens."""
         config = self.layout.config
         return [config.cls_id, *text[: self._max_tokens - 2], config.sep_id]
 

@@ -23,7 +23,7 @@ QUESTION_WORDS = re.compile(
     |which|who|whom|whose|why|will|with|would|you|your""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words of a question that no record has to contain."""
+"""Words of a question that a record need not contain."""
 
 FILLER_WORDS = re.compile(
     r"""a|about|after|again|all|also|am|an|and|any|are|as|at|be|because|been|before|being|both|but|by|can|could
@@ -56,15 +56,15 @@ def split_terms(text: str) -> list[str]:
 
 
 def find_numbers(text: str) -> list[str]:
-    """Return numbers as written, "1,861" or "3.14" included, sorted."""
+    """Return the numbers in a text as they are written, such as "1,861" and "3.14", each once, sorted."""
     return sorted(set(_NUMBER.findall(text)))
 
 
 def find_names(text: str) -> list[str]:
-    """Return capitalised phrases that do not merely open a sentence, lower-cased and sorted.
+    """Return the capitalised phrases that do not begin a sentence, in lower case, each once, sorted.
 
-    A possessive ends a name: "Ada Moor's Atlas" holds two.
+    A possessive ends a name: "Ada Moor's Atlas" has two.
     """
-    parts = [part for name in _NAME.findall(text) for part in _POSSESSIVE.split(name)]
-    names = [_LAST_PERIOD.sub("", part.strip(" '’-")) for part in parts]
+    phrases = [phrase for match in _NAME.findall(text) for phrase in _POSSESSIVE.split(match)]
+    names = [_LAST_PERIOD.sub("", phrase.strip(" '’-")) for phrase in phrases]
     return sorted({name.lower() for name in names if len(name) > 1})

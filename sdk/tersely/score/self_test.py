@@ -1,4 +1,4 @@
-"""Check the parts of a model when it is loaded, so that a broken model fails then, not on every request."""
+"""Test the parts of a model when it is loaded, so that a broken model fails then and not on every request."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _QUERY = "Who built the bridge?"
 _DOCUMENTS = (("The bridge", ("Ada built it in 1861.", "It is long.")), ("", ("The mill burned down.",)))
 
 
-def check_parts(
+def run_self_test(
     layout: Layout, encoder: Encoder, fusion: Fusion, idf: NDArray[np.float32], threshold: float
 ) -> None:
     """Run a small request through the parts of a model.
 
-    Raises ValueError if a number is wrong or missing. Errors of a part pass through.
+    Raises ValueError if a number is wrong or missing. Errors of the parts pass through.
     """
     if not 0 < threshold < 1:
         raise ValueError(f"the threshold is {threshold}, not between 0 and 1")
