@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor, Document
 from tersely.pack.choose import comparable_words
-from tersely.pack.fill import Candidate, fill_level, fit, pack, priority, sort_by_priority
+from tersely.pack.fill import Candidate, compute_priority, fill_level, fit, pack, sort_by_priority
 from tests.sdk.checks import check_all
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
@@ -132,9 +132,9 @@ def test_small_selection_has_half_of_the_best_possible_score() -> None:
 
 
 def test_priority_falls_with_length_up_to_a_bound() -> None:
-    assert priority(0.8, 16, 0.5) == 0.2
-    assert priority(0.8, 64, 0.5) == priority(0.8, 5000, 0.5) == 0.1
-    assert priority(0.8, 16, 0.0) == priority(0.8, 0, 0.5) == 0.8
+    assert compute_priority(0.8, 16, 0.5) == 0.2
+    assert compute_priority(0.8, 64, 0.5) == compute_priority(0.8, 5000, 0.5) == 0.1
+    assert compute_priority(0.8, 16, 0.0) == compute_priority(0.8, 0, 0.5) == 0.8
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The third step of a compression: choose the units to keep.
 
 With a threshold, keep those that reach it. Under a limit, keep the best that fit. With a level of detail,
-keep the best of each document, in at most as many characters as the level allows. Do not keep a sentence of
-running text twice, nor a record of a series, unless it is very short.
+keep the best of each document, up to the characters that the level allows. Keep a sentence of running text or
+a record of a series only once, unless it is very short.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tersely.options import CompressionOptions
-from tersely.pack.fill import Candidate, fill_level, fit, list_positions, priority, sort_by_priority
+from tersely.pack.fill import Candidate, compute_priority, fill_level, fit, list_positions, sort_by_priority
 from tersely.pack.render import Rendered, Renderer, join_documents
 from tersely.score.protocol import Scored, Scores
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
@@ -25,10 +25,10 @@ MARK_TOKENS = 8
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT_SHARE = 1 / 4
-"""Largest share of the limit for such a sentence together with the sentences added in front of it."""
+"""Such a sentence and the sentences added in front of it may have at most this share of the limit."""
 _HEADS_SHARE = 0.5
-"""Share of the cost of a part's heads that counts when the part is ranked. It is less than 1, because other
-parts may need the same heads."""
+"""Share of the cost of its heads that counts when a part is ranked. It is less than 1, because other parts
+may need the same heads."""
 
 _RECORD_KINDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml", "stanza"})
 """Kinds of units whose exact repeats are dropped."""
@@ -36,21 +36,20 @@ _RECORD_KINDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "x
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
 _FOOTNOTE = re.compile(r"(?<=[\d.,;:!?”\"'])\[\d{1,3}\]")
-"""The number of a footnote. After a letter it may be an index, as in `x[0]`."""
+"""The number of a footnote, after a digit or punctuation. After a letter it may be an index, as in `x[0]`."""
 _HYPHEN = re.compile(r"(?<=[^\W\d])[‐‑–](?=[^\W\d])")
 """A hyphen between letters, which joins words. Between numbers it may be a minus."""
 _DASH = re.compile(r"(?<=[^\W\d])\s*—\s*(?=[^\W\d])|(?<=[^\W\d])\s+–\s+(?=[^\W\d])")
 _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _TRAILING = ".,;:" + _QUOTES
 _MIN_WORDS, _MIN_CHARACTERS = 4, 16
-"""A shorter sentence or record, with fewer words than the first and fewer characters than the second, may be
-repeated: it costs little, and may mean something else each time. The number of characters is for scripts
-without spaces."""
+"""A sentence or record with fewer words and fewer characters than these may be kept twice: it costs little,
+and may mean something else each time. The number of characters is for scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units that a compression keeps, and the facts about the others that the receipt needs."""
+    """The units that a compression keeps, and what the receipt needs to know about the others."""
 
     kept: frozenset[int]
     """Positions of the kept units."""
@@ -80,7 +79,7 @@ def choose(
     Args:
         split: the documents as units.
         scored: scores of all units. Units below the threshold may still be kept to fill a level.
-        options: `level`, `max_docs`, `order` and `marks` matter here.
+        options: only `level`, `max_docs`, `order` and `marks` are used here.
         count: returns the tokens of a text.
     """
     if scored.refusal is not None:
@@ -121,8 +120,8 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for the best one. The kept scores can then sum to much
-        # less than possible. So also try two selections with the best unit, and take the one of all three
+        # Shorter units came first and left no room for the best one. Then the sum of the kept scores can be
+        # much lower than possible. So also try two selections with the best unit, and take the selection
         # with the highest sum (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda chosen: math.fsum(unit_scores[at] for at in chosen))
@@ -150,7 +149,7 @@ def _find_sequence(split: Split, scores: Scores, options: CompressionOptions) ->
 def _find_candidates(
     split: Split, packing_scores: Sequence[float], sequence: Sequence[int], length_price: float
 ) -> list[Candidate]:
-    """Return the units that may be kept: those in `sequence`'s documents that say something by themselves."""
+    """Return the units that may be kept for their own words, in the documents of `sequence`."""
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     room = int(_CONTEXT_SHARE * split.limit * cost_of_a_token)
     candidates: list[Candidate] = []
@@ -173,7 +172,9 @@ def _find_candidates(
                 Candidate(
                     position,
                     doc,
-                    priority(packing_scores[position], cost_with_heads / cost_of_a_token, length_price),
+                    compute_priority(
+                        packing_scores[position], cost_with_heads / cost_of_a_token, length_price
+                    ),
                     cost,
                     _make_key(unit, text[unit.start : unit.end]),
                     tuple((need, split.units[need].cost) for need in sorted(needs - {position})),
@@ -200,8 +201,9 @@ def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
 def _find_context(split: Split, position: int, room: int) -> set[int]:
     """Return the sentences that a sentence needs because it opens with a reference such as "It".
 
-    Go back from the sentence: while one opens with a reference, add the one before it, with its heads. Stop
-    at the beginning of the paragraph, or when all, with the sentence itself, would cost more than `room`.
+    Go back from the sentence. While a sentence opens with a reference, add the one before it, with its heads.
+    Stop at the beginning of the paragraph, or if everything, with the sentence itself, would cost more than
+    `room`.
     """
     context: set[int] = set()
     at: int | None = position
@@ -282,11 +284,11 @@ def _fill_level(
     def length(position: int) -> int:
         return split.units[position].end - split.units[position].start
 
-    def in_code_points(c: Candidate) -> Candidate:
+    def measure_in_code_points(c: Candidate) -> Candidate:
         needs = tuple((position, length(position)) for position, _ in c.needs)
         return replace(c, cost=length(c.position), needs=needs)
 
-    ranked = sort_by_priority(list(map(in_code_points, candidates)))
+    ranked = sort_by_priority(list(map(measure_in_code_points, candidates)))
     above = [c for c in ranked if threshold is None or scores[c.position] >= threshold]
     below = [c for c in ranked if threshold is not None and scores[c.position] < threshold]
     kept = fill_level(above, below, bounds, {doc: 0}, measure)

@@ -1,4 +1,4 @@
-"""Fill a limit with the best units. All functions are pure, and use no model and no text.
+"""Fill a limit with the best units. All functions are pure, and use neither a model nor texts.
 
 The best units go in first. If a unit does not fit, it is skipped, and smaller ones after it are tried. Costs
 are counted unit by unit. But the tokens of a text are not the sum of the tokens of its parts. So `fit`
@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _TRIES = 8
-"""Largest number of measurements before `_shrink`. One or two are usual."""
-_PRICED_TOKENS = 64
-"""A longer unit is priced as if it had this many tokens, so that a table can compete."""
-_SLACK = 100
-"""The search ends when less than 1 / _SLACK of the limit is free."""
+"""Largest number of selections that `fit` measures. One or two are usual."""
+_MAX_PRICED_TOKENS = 64
+"""A longer unit is ranked as if it had this many tokens, so that a table can compete."""
+_FREE_DIVISOR = 100
+"""The search ends when at most 1 / _FREE_DIVISOR of the limit is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Candidate:
 
     @property
     def positions(self) -> set[int]:
-        """Its own position, and those of the units that it needs."""
+        """Positions of the unit and of those that it needs."""
         return {self.position, *(position for position, _ in self.needs)}
 
 
@@ -46,9 +46,9 @@ def list_positions(candidates: Sequence[Candidate]) -> frozenset[int]:
     return frozenset(position for candidate in candidates for position in candidate.positions)
 
 
-def priority(score: float, tokens: float, length_price: float) -> float:
+def compute_priority(score: float, tokens: float, length_price: float) -> float:
     """Return score / tokens ** length_price. Units of more than 64 tokens count as 64."""
-    return score / min(max(tokens, 1), _PRICED_TOKENS) ** length_price
+    return score / min(max(tokens, 1), _MAX_PRICED_TOKENS) ** length_price
 
 
 def sort_by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -94,15 +94,17 @@ def fit(
     *,
     scale: float = 1.0,
 ) -> frozenset[int]:
-    """Try several selections, and return the fullest one that fits into `limit`.
+    """Return a selection of the best candidates that fits into `limit` and nearly fills it.
+
+    Several selections are tried, because costs only predict the true size.
 
     Args:
         ranked: candidates, best first.
         title_costs: tokens of each document's title, counted alone.
         limit: the largest size that is allowed.
-        measure: returns the true size of a selection; 0 for the empty one. A selection with
-            more units may have a smaller size.
-        scale: first guess of the sum of costs divided by the true size. A good guess saves measurements.
+        measure: returns the true size of a selection; 0 for the empty one. More units can have a smaller
+            size.
+        scale: first guess of the ratio of the sum of costs to the true size. A good guess saves measurements.
     """
     low, high = 0.0, math.inf
     room = limit * scale
@@ -120,7 +122,7 @@ def fit(
         scale = used / size if used and size else scale
         if size <= limit:
             best, low = positions, room
-            if len(positions) == everything or limit - size <= limit // _SLACK:
+            if len(positions) == everything or limit - size <= limit // _FREE_DIVISOR:
                 break
             room += (limit - size) * scale
         else:
@@ -140,7 +142,7 @@ def fill_level(
     title_costs: Sequence[int] | Mapping[int, int],
     measure: Callable[[frozenset[int]], int],
 ) -> frozenset[int]:
-    """Return units of one document so that the size of their text is within `bounds`.
+    """Choose units of one document so that the size of their text is within `bounds`.
 
     Args:
         above: candidates, best first, that are taken up to the upper bound.
@@ -165,7 +167,7 @@ def fill_level(
 def _shrink(
     ranked: Sequence[Candidate], limit: int, measure: Callable[[frozenset[int]], int]
 ) -> frozenset[int]:
-    """Halve `ranked` until it fits, and return its positions. Only odd token counters need this."""
+    """Halve `ranked` until it fits, and return its positions. Only unusual token counters need this."""
     size = len(ranked) // 2
     while size:
         positions = list_positions(ranked[:size])

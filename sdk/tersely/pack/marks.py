@@ -54,7 +54,7 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
 
 
 def _find_emptied(units: Sequence[Unit], kept: Sequence[int]) -> Iterator[Series]:
-    """Yield the series of each container of which only the head is kept."""
+    """Yield the series of each container that keeps its head but none of its members."""
     for before, after in pairwise(kept):
         link = units[before + 1].link
         is_emptied = after > before + 1 and units[before].link.role != "content"
@@ -66,8 +66,8 @@ def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int])
     """Return `kept` and every run of members that is shorter than its mark, ascending.
 
     A run is not added if one of its units would lack a head, or if one of its frames would have no content.
-    Instead its mark is shortened later. A mark that must parse cannot be shortened, so in that case the run
-    is added together with its heads.
+    Instead its mark is shortened later. A mark that must parse cannot be shortened, so such a run is added
+    together with its heads.
     """
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):
@@ -83,11 +83,10 @@ def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int])
 
 
 def _is_complete(units: Sequence[Unit], run: Sequence[int], kept: set[int]) -> bool:
-    """Return whether each unit of a run has its heads among the kept units, and each of its frames has
-    content."""
+    """Return whether all heads of a run's units are kept, and each frame in the run has content."""
     needs = {need for at in run for need in units[at].link.needs}
-    with_body = {need for at in run if units[at].link.role == "content" for need in units[at].link.needs}
-    return needs <= kept and all(units[at].link.role == "content" or at in with_body for at in run)
+    with_content = {need for at in run if units[at].link.role == "content" for need in units[at].link.needs}
+    return needs <= kept and all(units[at].link.role == "content" or at in with_content for at in run)
 
 
 def _find_runs(
@@ -130,7 +129,7 @@ def _find_runs(
 def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, everywhere: bool) -> str:
     """Return the mark for the units dropped between two kept units, with its separators; "" for no mark.
 
-    `before` and `after` are positions in `units` with something dropped between them.
+    `before` and `after` are the positions of the two kept units.
     """
     if _are_markup(units[before + 1 : after]):
         return ""
@@ -162,11 +161,11 @@ def mark_before(units: Sequence[Unit], document: range, first: int, *, everywher
     A mark is needed if the unit is a piece of a unit that was cut, and the pieces before it are missing.
     `everywhere`: whether a mark is also added if anything else is missing before the unit.
     """
-    whole = first
-    while whole > document.start and _are_one_unit(units[whole - 1], units[whole]):
-        whole -= 1
-    if whole < first:
-        start = units[whole].start
+    first_piece = first
+    while first_piece > document.start and _are_one_unit(units[first_piece - 1], units[first_piece]):
+        first_piece -= 1
+    if first_piece < first:
+        start = units[first_piece].start
     elif everywhere and units[first].link.series is None and not _are_markup(units[document.start : first]):
         start = units[document.start].start
     else:
@@ -176,11 +175,11 @@ def mark_before(units: Sequence[Unit], document: range, first: int, *, everywher
 
 def mark_after(units: Sequence[Unit], document: range, last: int, *, everywhere: bool) -> str:
     """Return the mark after the last kept unit of a document; see `mark_before`."""
-    whole = last
-    while whole + 1 < document.stop and _are_one_unit(units[whole], units[whole + 1]):
-        whole += 1
-    if whole > last:
-        end = units[whole].end
+    last_piece = last
+    while last_piece + 1 < document.stop and _are_one_unit(units[last_piece], units[last_piece + 1]):
+        last_piece += 1
+    if last_piece > last:
+        end = units[last_piece].end
     elif everywhere and units[last].link.series is None and not _are_markup(units[last + 1 : document.stop]):
         end = units[document.stop - 1].end
     else:
@@ -189,8 +188,7 @@ def mark_after(units: Sequence[Unit], document: range, last: int, *, everywhere:
 
 
 def _are_one_unit(above: Unit, below: Unit) -> bool:
-    """Return whether two neighbours are pieces of a unit that was cut. Members of a series have other
-    marks."""
+    """Return whether two neighbours are pieces of one unit that was cut. Members of a series do not count."""
     if above.doc != below.doc or above.parent != below.parent:
         return False
     return above.link.series is None and below.link.series is None
@@ -202,6 +200,8 @@ def shorten(mark: str, room: int) -> str:
 
 
 def _choose_mark(candidates: Sequence[str], room: int) -> str:
-    """Return the longest candidate that is no longer than the text that it replaces. The last one always
-    fits."""
+    """Return the first candidate with at most `room` characters, or else the last one.
+
+    Candidates are in descending length. `room` is the length of the text that the mark replaces.
+    """
     return next((mark for mark in candidates if len(mark) <= room), candidates[-1])

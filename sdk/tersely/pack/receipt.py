@@ -1,4 +1,4 @@
-"""The last step of a compression: a receipt that says for every unit why it was kept or dropped."""
+"""Write the receipt, which says for every unit why it was kept or dropped: the last step of a compression."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_receipt(
     `model` is the name that the result gives for the model; see `Compression.model`.
     """
     scores = scored.scores
-    divided_and_kept = {
+    partly_kept = {
         (unit.doc, unit.parent) for unit in (split.units[at] for at in selection.kept) if unit.is_part
     }
     unit_scores: list[float] = scores.scores.tolist()
@@ -34,20 +34,20 @@ def write_receipt(
     recall_met = scored.failure is None and scored.refusal is None
     for at, unit in enumerate(split.units):
         if at in selection.kept:
-            reason = "truncated" if (unit.doc, unit.parent) in divided_and_kept else scored.kept_by
-            kept.setdefault(unit.doc, []).append(_span(unit, unit_scores[at], reason))
+            reason = "truncated" if (unit.doc, unit.parent) in partly_kept else scored.kept_by
+            kept.setdefault(unit.doc, []).append(_make_span(unit, unit_scores[at], reason))
         else:
-            reason = _reason_dropped(at, unit, scored, selection, divided_and_kept)
-            dropped.append(_span(unit, unit_scores[at], reason))
+            reason = _find_drop_reason(at, unit, scored, selection, partly_kept)
+            dropped.append(_make_span(unit, unit_scores[at], reason))
             recall_met = recall_met and not _may_break_recall(at, unit, scored, reason)
     if split.unread:
-        dropped += [_span(unit, 0.0, "unread") for unit in split.unread]
+        dropped += [_make_span(unit, 0.0, "unread") for unit in split.unread]
         dropped.sort(key=lambda span: (span.doc, span.start))
     status, reason_of_status = _find_status(scored, selection, is_complete=not dropped)
     documents = [doc for doc in selection.sequence if doc in kept]
     result = Compression(
         documents=tuple(
-            _compressed(split, doc, body, float(scores.relevance[doc]), kept[doc])
+            _make_document(split, doc, body, float(scores.relevance[doc]), kept[doc])
             for doc, body in zip(documents, selection.rendered.bodies, strict=True)
         ),
         kept=tuple(span for doc in documents for span in kept[doc]),
@@ -84,11 +84,13 @@ def keep_everything(split: Split, bypass: Bypass, model: str, thresholds: Thresh
     everything = range(len(split.documents))
     renderer = Renderer(split, len, everything, marks_everywhere=False)
     rendered = renderer.render(frozenset(range(len(split.units))))
-    kept = [[_span(split.units[at], 0.0, bypass.status) for at in split.positions(doc)] for doc in everything]
+    kept = [
+        [_make_span(split.units[at], 0.0, bypass.status) for at in split.positions(doc)] for doc in everything
+    ]
     documents = [doc for doc in everything if kept[doc]]
     return Compression(
         documents=tuple(
-            _compressed(split, doc, body, 0.0, kept[doc])
+            _make_document(split, doc, body, 0.0, kept[doc])
             for doc, body in zip(documents, rendered.bodies, strict=True)
         ),
         kept=tuple(span for spans in kept for span in spans),
@@ -117,21 +119,24 @@ def _find_status(scored: Scored, selection: Selection, *, is_complete: bool) -> 
     return ("unchanged", "every unit was kept") if is_complete and is_in_order else ("compressed", None)
 
 
-def _span(unit: Unit, score: float, reason: str) -> Span:
+def _make_span(unit: Unit, score: float, reason: str) -> Span:
     return Span(unit.doc, unit.start, unit.end, score, reason)
 
 
-def _compressed(split: Split, doc: int, body: str, relevance: float, spans: list[Span]) -> CompressedDocument:
+def _make_document(
+    split: Split, doc: int, body: str, relevance: float, spans: list[Span]
+) -> CompressedDocument:
     source = split.documents[doc]
     return CompressedDocument(doc, body, source.title, source.id, source.metadata, relevance, tuple(spans))
 
 
-def _reason_dropped(
-    at: int, unit: Unit, scored: Scored, selection: Selection, divided_and_kept: Set[WholeUnit]
+def _find_drop_reason(
+    at: int, unit: Unit, scored: Scored, selection: Selection, partly_kept: Set[WholeUnit]
 ) -> str:
-    """Return the first reason that applies. Reasons for the whole request come first, then those for the
-    document, then those for the unit."""
-    truncated = (unit.doc, unit.parent) in divided_and_kept
+    """Return the reason why a unit was dropped: the first that applies.
+
+    Reasons for the whole request come first, then those for the document, then those for the unit.
+    """
     if scored.refusal is not None:
         return "abstained"
     if unit.doc not in selection.sequence:
@@ -146,7 +151,7 @@ def _reason_dropped(
         return "threshold"
     if at in selection.duplicates:
         return "duplicate"
-    if truncated:
+    if (unit.doc, unit.parent) in partly_kept:
         return "truncated"
     if at not in selection.candidates:
         if selection.has_level:
@@ -163,8 +168,8 @@ def _is_below_threshold(at: int, scored: Scored) -> bool:
 def _may_break_recall(at: int, unit: Unit, scored: Scored, reason: str) -> bool:
     """Return whether the text may miss its `recall` because the unit was dropped.
 
-    The calibration was measured on whole units that the model had read, so its threshold holds only for
-    those.
+    The calibration was measured on whole units that the model had read, so the threshold holds only for such
+    units.
     """
     if reason in ("duplicate", "markup"):
         return False

@@ -4,7 +4,7 @@ A blank line separates documents. A title has a line of its own. Between two kep
 neighbours, the white space of the source stays as it is. If something was dropped between two kept units,
 the separator is the last line break before the second one, with the indentation of that unit. If there is
 no line break, it is a space. If the source has no white space there (Chinese, Japanese, Thai), there is no
-separator. If a reader could take two kept parts for one, a mark separates them (see `pack.marks`). No
+separator. If a reader could think that nothing is missing, a mark is there instead (see `pack.marks`). No
 separator and no mark is longer than the text that it replaces, so no compression is longer than its source.
 """
 
@@ -39,7 +39,7 @@ class RenderedDocument(NamedTuple):
 
     text: str
     citations: tuple[Citation, ...]
-    """The source of each part of `text`, in order. `doc` is 0 until the documents are joined."""
+    """The source of each excerpt in `text`, in order. `doc` is 0 until the documents are joined."""
     marks: tuple[Mark, ...]
     """Each mark in `text`. `doc` is 0 until the documents are joined."""
 
@@ -57,7 +57,7 @@ class Rendered(NamedTuple):
 
 
 class Renderer:
-    """A renderer of the selections of one request. It renders the same selection of a document only once.
+    """A renderer of the selections of one request. It caches the rendered documents.
 
     Args:
         count: returns the tokens of a text.
@@ -171,7 +171,7 @@ def render_document(
             builder.add_mark(mark, before, start)
         else:
             breaks = _has_break(units, previous + 1, position)
-            builder.add("\n" if breaks else _separator(text, before, start))
+            builder.add("\n" if breaks else _choose_separator(text, before, start))
         builder.add_source(start, unit.end)
         previous = position
     if previous is not None:
@@ -209,35 +209,36 @@ def _mark_omissions(
     for first, last, mark in omissions:
         start, end = line_start(text, units[first].start), units[last].end
         if before is not None:
-            builder.add(_separator(text, before, start))
+            builder.add(_choose_separator(text, before, start))
         indent = text[start : units[first].start]
         builder.add_mark(indent + shorten(mark, end - units[first].start), start, end)
         before = end
     if after is not None and before is not None:
-        builder.add(_separator(text, before, after))
+        builder.add(_choose_separator(text, before, after))
 
 
 class _Builder:
-    """Builder of a document's text, with the source of each part."""
+    """A builder of a document's text, with the source of each excerpt."""
 
     def __init__(self, text: str) -> None:
         self._source = text
-        self._parts: list[str] = []
+        self._texts: list[str] = []
         self._length = 0
         self._citations: list[Citation] = []
         self._marks: list[Mark] = []
 
-    def add(self, part: str) -> None:
-        """Append a part of the text. The other methods also record its source."""
-        self._parts.append(part)
-        self._length += len(part)
+    def add(self, text: str) -> None:
+        """Append text without a source, such as a separator."""
+        self._texts.append(text)
+        self._length += len(text)
 
     def add_source(self, start: int, end: int) -> None:
+        """Append `source[start:end]` and its citation."""
         self._citations.append(Citation(self._length, self._length + end - start, 0, start, end))
         self.add(self._source[start:end])
 
     def extend_source(self, end: int) -> None:
-        """Continue the last part up to `end`."""
+        """Continue the last excerpt up to `end`."""
         last = self._citations.pop()
         self._citations.append(Citation(last.text_start, last.text_end + end - last.end, 0, last.start, end))
         self.add(self._source[last.end : end])
@@ -251,10 +252,10 @@ class _Builder:
             self.add(mark)
 
     def finish(self) -> RenderedDocument:
-        return RenderedDocument("".join(self._parts), tuple(self._citations), tuple(self._marks))
+        return RenderedDocument("".join(self._texts), tuple(self._citations), tuple(self._marks))
 
 
-def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> Rendered:
+def join_documents(rendered: Iterable[tuple[int, Document, RenderedDocument]]) -> Rendered:
     """Join (index, document, its rendered units) into one text with titles. Empty documents are left out."""
     texts: list[str] = []
     citations: list[Citation] = []
@@ -262,7 +263,7 @@ def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> R
     bodies: list[str] = []
     starts: list[tuple[int, int]] = []
     length = 0
-    for index, document, body in parts:
+    for index, document, body in rendered:
         if not body.citations:
             continue
         head = (BETWEEN_DOCUMENTS if texts else "") + title_line(document)
@@ -277,13 +278,12 @@ def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> R
 
 
 def _shift(entry: Shifted, doc: int, offset: int) -> Shifted:
-    """Return the citation or mark for document `doc`, `offset` characters further on."""
+    """Return the citation or mark with the document `doc`, moved by `offset` characters."""
     return replace(entry, doc=doc, text_start=entry.text_start + offset, text_end=entry.text_end + offset)
 
 
-def _separator(text: str, before: int, after: int) -> str:
-    """Return the separator between `text[:before]` and `text[after:]`. If only white space is between them,
-    return all of it."""
+def _choose_separator(text: str, before: int, after: int) -> str:
+    """Return the separator between `text[:before]` and `text[after:]`: the whole gap if it is white space."""
     if not (gap := text[before:after]) or gap.isspace():
         return gap
     if gap.endswith("\r\n"):
