@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.inputs import check_count
-from tersely.rerank.protocol import check_ranked, format_passage
+from tersely.rerank.inputs import check_ranked, format_passage
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.runtime.paths import check_path
 from tersely.runtime.session import EncoderSession
@@ -23,7 +23,9 @@ from tersely.tokens import replace_surrogates
 from tersely.types import Document
 
 BATCH_TOKENS = 1024
+"""Largest number of tokens of one run, with padding, unless a single pair is longer."""
 GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx", "model_quantized.onnx", "model.onnx")
+"""Names of graphs, best first."""
 
 
 class CrossEncoder:
@@ -45,7 +47,7 @@ class CrossEncoder:
     def __init__(self, folder: str | Path, *, max_length: int = 512, threads: int | None = None) -> None:
         self.path = check_path(folder, "The folder")
         max_length = check_count(max_length, "max_length", "tokens")
-        count = allowed_threads(threads)
+        thread_count = allowed_threads(threads)
         graph = next((self.path / name for name in GRAPHS if (self.path / name).is_file()), None)
         if graph is None:
             raise ArtifactError(f"{self.path} has none of {list(GRAPHS)}. Name the folder of an ONNX model.")
@@ -58,7 +60,7 @@ class CrossEncoder:
         except Exception as error:  # tokenizers raises bare Exception
             raise ArtifactError(f"{self.path} has no usable tokenizer.json ({error}).") from error
         self._session = EncoderSession(graph, 1)
-        self._workers = Workers(count)
+        self._workers = Workers(thread_count)
         unknown = set(self._session.inputs) - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
             raise ArtifactError(

@@ -1,11 +1,11 @@
-"""The relevance that the selector computes together with the scores of sentences."""
+"""Rank documents by the relevance that the selector computes together with the scores of sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from tersely.rerank.protocol import check_ranked
+from tersely.rerank.inputs import check_ranked
 from tersely.runtime.artifacts import load_artifact
 from tersely.score import ScoredInput
 from tersely.score.selector import Selector

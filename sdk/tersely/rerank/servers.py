@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_time_limit, type_name
-from tersely.rerank.protocol import check_ranked, format_passage
+from tersely.rerank.inputs import check_ranked, format_passage
 from tersely.runtime.http import Endpoint
 from tersely.runtime.limits import clean, parse_json
 from tersely.types import Document
@@ -18,7 +18,8 @@ _TEI_BATCH = 32
 """Number of texts in a request that Text Embeddings Inference accepts by default."""
 _AT_ONCE = 8
 """Number of requests to a decision model that wait for an answer at the same time."""
-_NAME = "answers"
+_QUESTION = "answers"
+"""Name of the question that a decision model is asked."""
 _INSTRUCTIONS = "Does the passage help to answer the question?"
 
 
@@ -105,10 +106,10 @@ class RerankEndpoint(ServerReranker):
         documents = check_ranked(query, documents)
         texts = [format_passage(document) for document in documents]
         size = _TEI_BATCH if self._style == "tei" else max(1, len(texts))
-        parts = [texts[i : i + size] for i in range(0, len(texts), size)]
-        return [score for part in parts for score in self._rank_part(query, part)]
+        batches = [texts[i : i + size] for i in range(0, len(texts), size)]
+        return [score for batch in batches for score in self._rank_batch(query, batch)]
 
-    def _rank_part(self, query: str, texts: list[str]) -> list[float]:
+    def _rank_batch(self, query: str, texts: list[str]) -> list[float]:
         body: dict[str, Any] = {"query": query, **self._model_name}
         if self._style == "tei":
             body |= {"texts": texts, "truncate": True}
@@ -127,8 +128,8 @@ class RerankEndpoint(ServerReranker):
 class DecisionEndpoint(ServerReranker):
     """A reranker that asks a decision model about each document: does it help to answer the query?
 
-    Such models are Jev, Laya, `tersely serve` and others with `/v1/systemone`. The scores are the
-    probabilities of the answer yes. Each document is a request of its own.
+    Servers with `/v1/systemone` are Jev, Laya, `tersely serve` and others. A score is the probability of the
+    answer yes. Each document is a separate request.
     """
 
     _kind = "the decision model at"
@@ -153,7 +154,7 @@ class DecisionEndpoint(ServerReranker):
                 body: dict[str, Any] = {
                     **self._model_name,
                     "state": {"question": query, "passage": text},
-                    "questions": {_NAME: {"type": "noul", "instructions": _INSTRUCTIONS}},
+                    "questions": {_QUESTION: {"type": "noul", "instructions": _INSTRUCTIONS}},
                 }
                 async with free:
                     return self._read(await self._endpoint.asend(client, body=body))
@@ -163,21 +164,21 @@ class DecisionEndpoint(ServerReranker):
     def _read(self, data: bytes) -> float:
         try:
             answer: Any = parse_json(data)
-            likely = float(answer["answers"][_NAME]["noul"])
-            if not 0 <= likely <= 1:
-                raise ValueError(f"{likely} is not a probability")
+            probability = float(answer["answers"][_QUESTION]["noul"])
+            if not 0 <= probability <= 1:
+                raise ValueError(f"{probability} is not a probability")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise TerselyError(
                 f"{self._endpoint.name} gave no probability ({type(error).__name__}: {clean(error)}). "
                 "Check the server."
             ) from error
-        return likely
+        return probability
 
 
 def _read_scores(answer: Any, count: int) -> list[float]:
     """Return scores in the order of the documents, from a list of {index, score} or an object that has one.
 
-    Raises ValueError, or another error of reading, unless each document has one finite score.
+    Raises ValueError or another error unless each document has one finite score.
     """
     if isinstance(answer, dict):
         values = cast("dict[str, Any]", answer)

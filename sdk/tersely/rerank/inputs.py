@@ -1,4 +1,4 @@
-"""The protocol of rerankers."""
+"""Check the arguments of rerankers, and format documents for them."""
 
 from __future__ import annotations
 
