@@ -27,9 +27,9 @@ from tersely.cli.options import (
     FORMAT,
     JSON,
     MODEL,
+    check_exclusive,
     load_compressor,
     option,
-    refuse_both,
 )
 from tersely.cli.read import DEMO_QUERY, demo_documents, name_file, read_files
 from tersely.cli.servers import LEDGER, add_ledger, proxy, report, serve, wrap
@@ -103,7 +103,7 @@ def compress(files: tuple[str, ...], query: str | None, **options: Any) -> int:
     or a pattern such as '**/*.md'. Pass - or no FILE to read standard input.
     """
     batch, out, resume = options["batch"], options["out"], options["resume"]
-    refuse_both(query=query, batch=batch)
+    check_exclusive(query=query, batch=batch)
     compression = _read_compression(options)
     if batch is not None:
         if files or options["show"] or options["html"]:
@@ -167,8 +167,8 @@ def summarize(files: tuple[str, ...], **options: Any) -> int:
     With --local or --base-url a model writes the summary, and sentences that no document supports are left
     out. FILE is as for compress.
     """
-    refuse_both(local=options["local"], base_url=options["base_url"])
-    refuse_both(json=options["json"], sources=options["sources"])
+    check_exclusive(local=options["local"], base_url=options["base_url"])
+    check_exclusive(json=options["json"], sources=options["sources"])
     documents = read_files(files, options["format"])
     return importlib.import_module("tersely_agents.cli").summarize(
         load_compressor(options), documents, options
@@ -198,7 +198,7 @@ def summarize(files: tuple[str, ...], **options: Any) -> int:
 @MODEL
 def agent(**options: Any) -> int:
     """Answer a question with a chat model that searches a folder."""
-    refuse_both(base_url=options["base_url"], local=options["local"])
+    check_exclusive(base_url=options["base_url"], local=options["local"])
     return importlib.import_module("tersely_agents.cli").answer(options)
 
 
@@ -279,7 +279,7 @@ def doctor(session: str | None, experience: str | None, save: str | None, **opti
     """Check this installation with one timed compression."""
     from tersely.cli import reports
 
-    refuse_both(session=session, experience=experience)
+    check_exclusive(session=session, experience=experience)
     if session is not None:
         report = importlib.import_module("tersely_agents.cli").doctor_session(session, save)
     elif experience is not None:
@@ -299,7 +299,7 @@ for _command in (app, *app.commands.values(), *hook.commands.values()):
 
 
 def _read_compression(options: Options) -> CompressionOptions:
-    refuse_both(json=options["json"], show=options["show"], html=options["html"])
+    check_exclusive(json=options["json"], show=options["show"], html=options["html"])
     return CompressionOptions(**{field.name: options[field.name] for field in OPTION_FIELDS})
 
 
@@ -318,8 +318,8 @@ def _print(query: str | None, result: Compression, documents: list[Document], op
 
 def _print_report(report: show.Report, options: Options) -> int:
     if options["json"]:
-        print(show.to_json(report.facts))
+        print(show.to_json(report.values))
     else:
-        table = show.tabulate(report.facts, options["color"])
+        table = show.tabulate(report.values, options["color"])
         print(*filter(None, [report.heading, table]), sep="\n\n")
     return OK if report.problem is None else print_message(report.problem, MODEL_MISSING)

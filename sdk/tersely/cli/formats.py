@@ -1,7 +1,7 @@
 """The documents in a file's bytes. The file may be text, gzip, PDF, DOCX or EPUB.
 
-The content says which format it is, not the name, so that standard input works too. Web pages are text, which
-`split` opens.
+The format is recognised by the content, not by the name, so that standard input works too. Web pages are read
+as text; `split` opens them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read_pdf(data: bytes, name: str) -> list[Document]:
     except DependencyError as error:
         raise InvalidInputError(f"{name} is encrypted. Save it without a password first.") from error
     except (PyPdfError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        _refuse_damaged(name, "PDF", error)  # pypdf lets any of these out for malformed objects
+        _refuse_damaged(name, "PDF", error)  # pypdf raises any of these for malformed objects
     pages = [
         Document(text, id=f"{name}#page={number}") for number, text in enumerate(texts, 1) if text.strip()
     ]
@@ -114,31 +114,33 @@ def _read_docx(archive: zipfile.ZipFile) -> str:
     for parent in [] if body is None else list(body.iter()):
         for child in [child for child in parent if child.tag.endswith("}Fallback")]:
             parent.remove(child)  # it repeats a text box for old programs
-    return "" if body is None else "\n\n".join(filter(None, map(_read_block, body)))
+    return "" if body is None else "\n\n".join(filter(None, map(_read_element, body)))
 
 
-def _read_block(block: Element) -> str:
-    if block.tag == f"{_WORD}tbl":
+def _read_element(element: Element) -> str:
+    """Return a paragraph or a table of a DOCX as Markdown."""
+    if element.tag == f"{_WORD}tbl":
         rows = [
             [" ".join(_read_runs(cell).split()) for cell in row.iter(f"{_WORD}tc")]
-            for row in block.iter(f"{_WORD}tr")
+            for row in element.iter(f"{_WORD}tr")
         ]
         lines = [f"| {' | '.join(row)} |" for row in rows]
         rule = f"|{'---|' * len(rows[0])}" if rows else ""
         return "\n".join([*lines[:1], rule, *lines[1:]]).strip()
-    text = _read_runs(block).strip()
-    style = block.find(f"{_WORD}pPr/{_WORD}pStyle")
+    text = _read_runs(element).strip()
+    style = element.find(f"{_WORD}pPr/{_WORD}pStyle")
     heading = re.match(r"(?:Heading|Title)(\d?)", "" if style is None else style.get(f"{_WORD}val", ""))
     if text and heading:
         return f"{'#' * min(int(heading[1] or 1), 6)} {text}"
-    is_item = block.find(f"{_WORD}pPr/{_WORD}numPr") is not None
+    is_item = element.find(f"{_WORD}pPr/{_WORD}numPr") is not None
     return f"- {text}" if text and is_item else text
 
 
-def _read_runs(block: Element) -> str:
+def _read_runs(element: Element) -> str:
+    """Return all text inside an element, with its tabs and line breaks."""
     breaks = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}p": "\n"}
     return "".join(
-        (part.text or "") if part.tag == f"{_WORD}t" else breaks.get(part.tag, "") for part in block.iter()
+        (node.text or "") if node.tag == f"{_WORD}t" else breaks.get(node.tag, "") for node in element.iter()
     )
 
 

@@ -53,8 +53,8 @@ def uninstall(agent: str) -> int:
 @COLOR
 def doctor(**options: Any) -> int:
     """Check where the hook is installed, and time a call of it."""
-    facts, problem = importlib.import_module("tersely_hook.doctor").check()
-    print(show.to_json(facts) if options["json"] else show.tabulate(facts, options["color"]))
+    values, problem = importlib.import_module("tersely_hook.doctor").check()
+    print(show.to_json(values) if options["json"] else show.tabulate(values, options["color"]))
     return OK if problem is None else print_message(problem, MODEL_MISSING)
 
 

@@ -54,11 +54,11 @@ def address_options(port: int) -> Decorator:
     )
 
 
-def refuse_both(**values: Any) -> None:
+def check_exclusive(**values: Any) -> None:
     """Raise an error if more than one of the options has a value."""
-    given = [f"--{name.replace('_', '-')}" for name, value in values.items() if value not in (None, False)]
-    if len(given) > 1:
-        raise click.UsageError(f"{' and '.join(given)} exclude each other. Pass one of them.")
+    flags = [f"--{name.replace('_', '-')}" for name, value in values.items() if value not in (None, False)]
+    if len(flags) > 1:
+        raise click.UsageError(f"{' and '.join(flags)} exclude each other. Pass one of them.")
 
 
 def load_compressor(options: dict[str, Any]) -> Compressor:
@@ -93,7 +93,7 @@ def _parse_share(text: str) -> float:
 def _decode(argument: str) -> str:
     """Decode an argument as UTF-8 if Python could not decode it, as in the locale C without UTF-8 mode.
 
-    In such an argument, a lone surrogate stands for each byte. Other arguments stay as they are.
+    Such an argument has a lone surrogate for each byte. Other arguments stay as they are.
     """
     if not any("\udc80" <= character <= "\udcff" for character in argument):
         return argument

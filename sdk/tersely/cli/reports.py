@@ -41,7 +41,7 @@ def inspect(model: str | None) -> Report:
     if artifact.config.get("kind") == "selector":
         check_layout_version(artifact)
     files = artifact.files
-    facts: dict[str, Any] = {
+    values: dict[str, Any] = {
         "name": artifact.name,
         "path": str(artifact.path),
         "size": sum(entry["size"] for entry in files.values()),
@@ -52,7 +52,7 @@ def inspect(model: str | None) -> Report:
         },
         **artifact.facts,
     }
-    return Report(facts, heading=_read_card(artifact))
+    return Report(values, heading=_read_card(artifact))
 
 
 def doctor(model: str | None, threads: int | None) -> Report:
@@ -61,7 +61,7 @@ def doctor(model: str | None, threads: int | None) -> Report:
     A fault of the model becomes part of the report instead of ending it.
     """
     cores = usable_cores()
-    facts: dict[str, Any] = {
+    values: dict[str, Any] = {
         "python": f"{platform.python_version()} on {platform.platform()}",
         "packages": {"tersely": __version__, **{name: metadata.version(name) for name in _PACKAGES}},
         "threads": f"{min(threads or cores, cores)} used, {os.cpu_count()} cores in the machine",
@@ -72,18 +72,18 @@ def doctor(model: str | None, threads: int | None) -> Report:
         artifact = load_artifact(model)
         check_layout_version(artifact)
         megabytes = artifact.model_path.stat().st_size / 1e6
-        facts["model"] = f"{artifact.name} at {artifact.path}, {megabytes:.1f} MB, checksums verified"
-        facts["compression"], problem = _time_compression(model, threads)
+        values["model"] = f"{artifact.name} at {artifact.path}, {megabytes:.1f} MB, checksums verified"
+        values["compression"], problem = _time_compression(model, threads)
     except (ArtifactError, OfflineError, MissingDependencyError) as error:
         problem = str(error)
-    return Report({**facts, "result": problem or "all is well"}, problem)
+    return Report({**values, "result": problem or "all is well"}, problem)
 
 
 def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path) -> Report:
     """Write a copy of `model`, calibrated on the questions in the file `data`, to the folder `out`.
 
-    The report says how much text each recall keeps on these questions, and how many questions are refused
-    after the documents with their answers were taken away.
+    The report says how much text each recall keeps on these questions, and how many of them are refused
+    without the documents that hold their answers.
 
     Raises:
         InvalidInputError: the file has a bad line or no usable question, or the folder exists already.
@@ -189,8 +189,8 @@ def _read_answers(request: Request, file: str) -> list[str]:
     where = f"{file}, line {request.line}"
     if request.query is None:
         raise InvalidInputError(f"{where}: there is no 'query'. Add the question.")
-    given = request.answers
-    items = cast("list[object]", given) if isinstance(given, list) else [given]
+    answers = request.answers
+    items = cast("list[object]", answers) if isinstance(answers, list) else [answers]
     texts = [item for item in items if isinstance(item, str) and item.strip()]
     if not texts or len(texts) != len(items):
         raise InvalidInputError(f"{where}: 'answers' has to be the answer's text, or a list of such texts.")
@@ -205,12 +205,12 @@ def _time_compression(model: str | None, threads: int | None) -> tuple[dict[str,
     result = compressor.compress(DEMO_QUERY, documents)
     first = time.perf_counter() - start
     runs = [compressor.compress(DEMO_QUERY, documents).timings["total"] for _ in range(_TIMED_RUNS)]
-    facts = {
+    values = {
         "documents": f"{len(documents)}, {result.tokens_before:,} -> {result.tokens_after:,} tokens",
         "first": f"{first * 1000:.0f} ms with loading",
         "next": f"{statistics.median(runs) * 1000:.0f} ms, median of {_TIMED_RUNS}",
     }
-    return facts, result.reason if result.status == "failed_open" else None
+    return values, result.reason if result.status == "failed_open" else None
 
 
 def _read_card(artifact: Artifact) -> str:

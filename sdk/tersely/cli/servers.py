@@ -121,13 +121,13 @@ def report(ledger_file: str | None, model: str | None, html: Path | None, **opti
     module = importlib.import_module("tersely_ledger.report")
     prices = {name: options[f"price_{name}"] for name in ("input", "output", "cache_read", "cache_write")}
     path = ledger_file or importlib.import_module("tersely_ledger").default_path()
-    made = module.make_report(path, module.Prices.read(**prices), model)
+    numbers = module.make_report(path, module.Prices.read(**prices), model)
     if html is not None:
-        html.write_text(importlib.import_module("tersely_ledger.page").make_page(made), encoding="utf-8")
+        html.write_text(importlib.import_module("tersely_ledger.page").make_page(numbers), encoding="utf-8")
     if options["json"]:
-        print(show.to_json(made))
+        print(show.to_json(numbers))
     elif html is None:
-        print(importlib.import_module("tersely_ledger.show").show_text(made))
+        print(importlib.import_module("tersely_ledger.show").show_text(numbers))
     return OK
 
 
@@ -148,13 +148,13 @@ def _read_limits(options: Options) -> Options:
 def _read_ledger(options: Options) -> Any:
     """Return the settings of the ledger; None unless --ledger, --ledger-file or --shadow is given."""
     values = {name: options.get(name) for name in ("holdout", "shadow")}
-    given = {name: value for name, value in values.items() if value is not None and value is not False}
+    settings = {name: value for name, value in values.items() if value is not None and value is not False}
     if not (options["ledger"] or options["ledger_file"] or options["shadow"]):
-        if given:
+        if settings:
             raise InvalidInputError("--holdout needs --ledger.")
         return None
     module = importlib.import_module("tersely_ledger")
-    return module.LedgerSettings(path=options["ledger_file"] or module.default_path(), **given)
+    return module.LedgerSettings(path=options["ledger_file"] or module.default_path(), **settings)
 
 
 def add_ledger(compressor: Compressor, options: Options, source: str) -> Compressor:

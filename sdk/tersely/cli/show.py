@@ -29,9 +29,9 @@ _VISIBLE = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Facts to print, and the problem if there is one. With a problem, the exit code is not 0."""
+    """Values to print, and the problem if there is one. With a problem, the exit code is not 0."""
 
-    facts: dict[str, Any]
+    values: dict[str, Any]
     """JSON values, sizes in bytes; nested objects become dotted names in print."""
     problem: str | None = None
     heading: str = ""
@@ -60,7 +60,7 @@ def show_documents(result: Compression, documents: Sequence[Document], color: bo
 
 
 def show_receipt(result: Compression, documents: Sequence[Document], color: bool) -> str:
-    """Return the kept sentences under their documents' names, each with its score and place in the source."""
+    """Return the kept sentences under their documents' names, each with its score and its range."""
     blocks: list[str] = []
     for index, spans in _group(result.kept).items():
         document = documents[index]
@@ -95,9 +95,9 @@ def write_page(file: Path, query: str | None, result: Compression, documents: Se
     file.write_text(page, encoding="utf-8", errors="xmlcharrefreplace", newline="")
 
 
-def tabulate(facts: Mapping[str, Any], color: bool) -> str:
+def tabulate(values: Mapping[str, Any], color: bool) -> str:
     """Return names and values in two columns."""
-    pairs = list(_flatten(facts))
+    pairs = list(_flatten(values))
     width = max((len(name) for name, _ in pairs), default=0)
     return "\n".join(
         f"{_paint_title(name.ljust(width), color)}  {make_visible(value)}" for name, value in pairs
@@ -135,14 +135,14 @@ def _name(document: Document, index: int) -> str:
 
 
 def _highlight(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
-    parts: list[str] = []
+    chunks: list[str] = []
     position = 0
     for span in spans:
-        parts.append(make_visible(text[position : span.start]))
+        chunks.append(make_visible(text[position : span.start]))
         style = {"bold": True} if span in kept else {"dim": True}
-        parts.append(_paint(text[span.start : span.end], True, **style))
+        chunks.append(_paint(text[span.start : span.end], True, **style))
         position = span.end
-    return "".join([*parts, make_visible(text[position:])]).strip("\n")
+    return "".join([*chunks, make_visible(text[position:])]).strip("\n")
 
 
 def _sign(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
@@ -190,5 +190,5 @@ def _paint(text: str, color: bool, **style: Any) -> str:
 
 
 def make_visible(text: str) -> str:
-    """Return a text whose control characters cannot command the terminal."""
+    """Replace control characters, which could command the terminal, by visible ones."""
     return text.replace("\r\n", "\n").translate(_VISIBLE)
