@@ -178,7 +178,7 @@ class Forwarder:
         except (httpx2.TransportError, ClientDisconnect) as error:
             logger.warning("no answer", extra={"fields": {"reason": type(error).__name__}})
             late = isinstance(error, httpx2.TimeoutException)
-            refusal = answer(504 if late else 502, f"{self._address.shown} cannot be reached.")
+            refusal = answer(504 if late else 502, f"{self._address.public_url} cannot be reached.")
             await refusal(scope, receive, send)
             return
         try:

@@ -293,7 +293,10 @@ def test_ambiguous_addresses_are_refused(url: str) -> None:
 
 def test_user_password_and_query_are_not_shown() -> None:
     address = check_address("http://user:p%40ss@127.0.0.1:8000/v1?key=abc#x")
-    assert (address.url, address.shown) == ("http://127.0.0.1:8000/v1?key=abc", "http://127.0.0.1:8000/v1")
+    assert (address.url, address.public_url) == (
+        "http://127.0.0.1:8000/v1?key=abc",
+        "http://127.0.0.1:8000/v1",
+    )
     assert address.authorization == "Basic dXNlcjpwQHNz"
     for url in (
         "user:secret@host",

@@ -33,7 +33,7 @@ ALL_BUNDLED = (BUNDLED, "tersely-agent")
 _PACKAGE = Path(__file__).resolve().parent.parent
 _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
 _REMEDY = "Reinstall tersely, or fetch or export the model again."
-_LARGEST_JSON = 2**24
+_MAX_JSON_BYTES = 2**24
 """Largest number of bytes of a manifest or a configuration that is read."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -53,7 +53,7 @@ class Artifact:
 
     @property
     def fingerprint(self) -> str:
-        """Eight hexadecimal digits that change with any file of the artifact."""
+        """A checksum of all listed files: eight hexadecimal digits."""
         files = json.dumps(self.manifest["files"], sort_keys=True)
         return hashlib.sha256(files.encode()).hexdigest()[:8]
 
@@ -63,7 +63,7 @@ class Artifact:
         return {name: value for name, value in self.manifest.items() if name not in ("format", "files")}
 
     def hash_of(self, *names: str) -> str:
-        """Return eight hexadecimal digits that depend only on these listed files."""
+        """Return a checksum of these listed files: eight hexadecimal digits."""
         files: dict[str, Any] = self.manifest["files"]
         return hashlib.sha256("".join(files[name]["sha256"] for name in names).encode()).hexdigest()[:8]
 
@@ -173,12 +173,12 @@ def _find_folder(name_or_path: str | Path | None) -> Path:
         folder = check_path(name_or_path, "The model").expanduser()
         if folder.is_dir():
             return folder
-        is_file = folder.exists()
+        exists = folder.exists()
     except InvalidInputError:
         raise
     except (OSError, ValueError, RuntimeError) as error:  # too long, no home folder
         raise ArtifactError(f"{str(name_or_path)!r} is not the path of a folder ({error}).") from error
-    if is_file:
+    if exists:
         raise ArtifactError(f"{folder} is a file. Name the model's folder instead.")
     if name_or_path in ALL_BUNDLED:
         return _find_bundled(str(name_or_path))
@@ -203,9 +203,9 @@ def _find_bundled(name: str) -> Path:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         with _open_file(path) as stream:
-            raw = stream.read(_LARGEST_JSON + 1)
-        if len(raw) > _LARGEST_JSON:
-            raise ArtifactError(f"{path} is larger than {_LARGEST_JSON} bytes. {_REMEDY}")
+            raw = stream.read(_MAX_JSON_BYTES + 1)
+        if len(raw) > _MAX_JSON_BYTES:
+            raise ArtifactError(f"{path} is larger than {_MAX_JSON_BYTES} bytes. {_REMEDY}")
         value: object = json.loads(raw.decode("utf-8"))
     except FileNotFoundError as error:
         raise ArtifactError(
@@ -244,18 +244,19 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> set[str]:
 def _is_inside(name: str) -> bool:
     """Return whether a listed name stays inside the folder.
 
-    It is parsed by the rules of Windows, the strictest, so that the answer is the same on every system.
+    It is parsed by the rules of Windows, the strictest, so that the result is the same on every system.
     """
     path = PureWindowsPath(name)
     return bool(path.parts) and not path.anchor and ".." not in path.parts and name.isprintable()
 
 
 def _is_entry(value: object) -> bool:
+    """Return whether a value of the manifest describes a file."""
     if not isinstance(value, dict):
         return False
     entry = cast("dict[str, object]", value)
-    flat = all(isinstance(item, str | int) for item in entry.values())
-    return flat and isinstance(entry.get("sha256"), str) and type(entry.get("size")) is int
+    is_flat = all(isinstance(item, str | int) for item in entry.values())
+    return is_flat and isinstance(entry.get("sha256"), str) and type(entry.get("size")) is int
 
 
 def _check_file(path: Path, expected: dict[str, Any], *, may_be_missing: bool) -> None:

@@ -23,7 +23,7 @@ _GRACE = 0.1
 
 
 class WorkCancelledError(BaseException):
-    """The request was cancelled. This is not an `Exception`, so that nobody takes it for a failed model."""
+    """The request was cancelled. This is not an `Exception`, so that it is not taken for a failed model."""
 
 
 class TimeIsUpError(Exception):
@@ -41,6 +41,7 @@ class Cancellation:
         self._outer = outer
 
     def cancel(self) -> None:
+        """Tell all threads that check this flag to stop."""
         self._event.set()
 
     def check(self) -> None:
@@ -130,7 +131,7 @@ def cancellable() -> Generator[Cancellation]:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Generator[TimeLimit]:
-    """Set a new time limit for all work inside the block; None keeps the limit around the block."""
+    """Set a time limit for all work inside the block. It never ends later than the limit around the block."""
     limit = TimeLimit(seconds, _current_limit.get())
     token = _current_limit.set(limit)
     try:

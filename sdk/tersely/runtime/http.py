@@ -76,7 +76,7 @@ class Endpoint:
         except ImportError as missing:
             message = "Calling a server needs the httpx2 package: pip install httpx2"
             raise MissingDependencyError(message) from missing
-        self.name = f"{kind} {self.address.shown}".strip()
+        self.name = f"{kind} {self.address.public_url}".strip()
         self._key, self._timeout_s, self._retries = api_key, timeout_s, retries
         self._faster, self._error = faster, error
         authorization = self.address.authorization or (api_key and f"Bearer {api_key}")
@@ -170,10 +170,12 @@ class Endpoint:
             ) from error
 
     def _join_url(self, path: str) -> str:
+        """Return the address with `path` appended, in front of the query if it has one."""
         base, mark, query = self.address.url.partition("?")
         return (base.rstrip("/") + path if path else base) + mark + query
 
     def _hide_key(self, text: str) -> str:
+        """Replace the key in a text, unless it is so short that it may be a word."""
         return text.replace(self._key, "[key]") if self._key and len(self._key) > 7 else text
 
 
@@ -186,7 +188,7 @@ def _make_tls_context() -> ssl.SSLContext:
 
 
 async def _read_answer(response: httpx2.Response) -> bytes:
-    """Return the body of a success. Raises _FailureError for a refusal, and for a body that is too large."""
+    """Return the body of a success. Raises _FailureError for a refusal, or a body that cannot be used."""
     import httpx2
 
     limit = MAX_ANSWER_BYTES if response.is_success else _MAX_REFUSAL_BYTES
@@ -227,7 +229,7 @@ def _make_refusal(response: httpx2.Response, body: bytes) -> _FailureError:
 
 
 def _find_message(body: bytes) -> str:
-    """Return the server's error message, in the formats of common servers, or else the whole body."""
+    """Return the error message in the body, if it has the format of a common server, or the whole body."""
     try:
         value = parse_json(body)
     except ValueError:

@@ -48,21 +48,21 @@ def download_file(name: str) -> Path:
     return _fetch(name, f"{owner}/{model}", (file,), file)
 
 
-def _fetch(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
+def _fetch(given_name: str, name: str, patterns: Sequence[str], needed: str) -> Path:
     """Download the files of a model that match `patterns`, and return the path of one of them, `needed`.
 
-    `asked` is the name that the user gave, for messages.
+    `given_name` is the name that the user gave, for messages.
     """
     if network_forbidden():
         raise OfflineError(
-            f"{asked!r} is not here and TERSELY_OFFLINE forbids downloading it from the hub. "
+            f"{given_name!r} is not here and TERSELY_OFFLINE forbids downloading it from the hub. "
             "Unset TERSELY_OFFLINE, or download it elsewhere and name its path."
         )
     try:
         hub: Any = importlib.import_module("huggingface_hub")
     except ImportError as error:
         raise MissingDependencyError(
-            f"Loading {asked!r} from the hub needs huggingface_hub: pip install huggingface_hub"
+            f"Loading {given_name!r} from the hub needs huggingface_hub: pip install huggingface_hub"
         ) from error
     try:
         return _download(hub, name, patterns, needed)
@@ -70,16 +70,16 @@ def _fetch(asked: str, name: str, patterns: Sequence[str], needed: str) -> Path:
         raise
     except _LimitError as error:
         raise ArtifactError(
-            f"The download of {asked!r} was stopped: {error}. Download it "
+            f"The download of {given_name!r} was stopped: {error}. Download it "
             "with the hub's own tools, and name its path."
         ) from error
     except Exception as error:  # no network, no access, no such repository: many unrelated classes
         with contextlib.suppress(Exception):  # if the cache fails too, report the failed download
-            kept = hub.snapshot_download(name, allow_patterns=list(patterns), local_files_only=True)
-            if (Path(kept) / needed).exists():
-                return Path(kept) / needed
+            folder = hub.snapshot_download(name, allow_patterns=list(patterns), local_files_only=True)
+            if (Path(folder) / needed).exists():
+                return Path(folder) / needed
         raise ArtifactError(
-            f"There is no path {asked!r}, and the hub has no model of that name or cannot be reached "
+            f"There is no path {given_name!r}, and the hub has no model of that name or cannot be reached "
             f"({type(error).__name__}: {clean(error)[:200]}). "
             "Check the name and the connection, or name a path."
         ) from error

@@ -10,14 +10,14 @@ from tersely.errors import InvalidInputError
 MAX_VALUES = 1_000_000
 """Largest number of opening brackets and commas in a JSON text. The value after each may take a hundred bytes
 of RAM."""
-MAX_SHOWN = 300
-"""Largest number of characters of a server's words in an error message."""
+MAX_QUOTED = 300
+"""Largest number of characters that an error message quotes from a server."""
 
 
 def check_key(key: object) -> None:
     """Raise InvalidInputError, without showing the key, if it is empty or cannot be in a header."""
     if isinstance(key, str) and not key.strip():
-        raise InvalidInputError("The API key is empty. Pass a key, or None for none.")
+        raise InvalidInputError("The API key is empty. Pass a key, or None.")
     if not (isinstance(key, str) and key.isascii() and key.isprintable()):
         raise InvalidInputError(
             "The API key has characters that a header cannot hold, such as a line break. Pass the key alone."
@@ -41,9 +41,9 @@ def _refuse_constant(name: str) -> None:
 
 
 def clean(text: object) -> str:
-    """Return a server's words on one line that a terminal can show, at most `MAX_SHOWN` characters."""
-    shown = "".join(char if char.isprintable() else " " for char in str(text)[: 4 * MAX_SHOWN])
-    return " ".join(shown.split())[:MAX_SHOWN].strip()
+    """Return a server's words on one line that a terminal can show, at most `MAX_QUOTED` characters."""
+    line = "".join(char if char.isprintable() else " " for char in str(text)[: 4 * MAX_QUOTED])
+    return " ".join(line.split())[:MAX_QUOTED].strip()
 
 
 def repair_surrogates(text: str) -> str:

@@ -23,8 +23,8 @@ class Address:
 
     url: str
     """The address to connect to, without user and password."""
-    shown: str
-    """The address for messages, without user, password and query, which may hold a key."""
+    public_url: str
+    """The address for messages: without user, password and query, which may hold a key."""
     host: str
     authorization: str | None
     """The header for the user and password of the address; None without them."""

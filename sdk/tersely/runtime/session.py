@@ -22,7 +22,7 @@ normalisation takes twice as long as the two separate kernels (training/LOG.md).
 
 
 class EncoderSession:
-    """A loaded graph. Any number of threads may run it at once. It survives pickling and a fork.
+    """A loaded graph. Any number of threads may run it at once, also after pickling or a fork.
 
     All sessions of a process with the same file and number of threads share one loaded graph. It takes about
     as much RAM as the file has bytes, and is freed with the last session.

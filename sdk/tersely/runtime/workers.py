@@ -25,8 +25,8 @@ Result = TypeVar("Result")
 class Workers:
     """Threads that run many small jobs in parallel. They start again after a fork or after pickling.
 
-    Running one job on each core is faster than running one job on all cores, because then cores do not wait
-    for each other after every operator.
+    One job on each core is faster than one job on all cores, because the cores need not wait for each other
+    after every operator.
     """
 
     def __init__(self, count: int) -> None:
@@ -58,16 +58,16 @@ class Workers:
         return Workers, (self.count,)
 
 
-def allowed_threads(most: int | None) -> int:
-    """Return the number of threads to use: one for each usable core, but not more than `most`.
+def allowed_threads(maximum: int | None) -> int:
+    """Return the number of threads to use: one for each usable core, up to `maximum`.
 
-    Raises InvalidInputError unless `most` is None, for no limit, or a whole number above 0.
+    Raises InvalidInputError unless `maximum` is None, for no limit, or a whole number above 0.
     """
-    if most is None:
+    if maximum is None:
         return usable_cores()
-    if isinstance(most, bool) or not isinstance(cast("object", most), Integral) or most < 1:
-        raise InvalidInputError(f"threads is {most!r}. Pass a whole number of threads, 1 or more.")
-    return min(usable_cores(), int(most))
+    if isinstance(maximum, bool) or not isinstance(cast("object", maximum), Integral) or maximum < 1:
+        raise InvalidInputError(f"threads is {maximum!r}. Pass a whole number of threads, 1 or more.")
+    return min(usable_cores(), int(maximum))
 
 
 def usable_cores() -> int:
