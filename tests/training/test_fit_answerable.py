@@ -99,9 +99,9 @@ def test_other_sets_are_far_and_the_own_ones_are_not() -> None:
     known = [*make_cases("towns", 120, 0.0, 3), *make_cases("rivers", 120, 6.0, 4)]
     fitted = fit_answerable(known)
     for centre, seed in ((0.0, 5), (6.0, 6)):
-        near = [fitted.reference.distance(case.shift) for case in make_cases("new", 100, centre, seed)]
+        near = [fitted.reference.find_nearest(case.shift)[1] for case in make_cases("new", 100, centre, seed)]
         assert np.mean(np.array(near) > 1) < 0.1
-    far = [fitted.reference.distance(case.shift) for case in make_cases("new", 100, 3.0, 7)]
+    far = [fitted.reference.find_nearest(case.shift)[1] for case in make_cases("new", 100, 3.0, 7)]
     assert np.mean(np.array(far) > 1) > 0.9  # between the two sets
 
 

@@ -136,7 +136,7 @@ def fit_reference(cases: Sequence[Case]) -> Reference:
     for k in np.unique(folds):
         in_fold = folds == k
         reference = _fit_centres(rows[~in_fold], source[~in_fold])
-        distances[in_fold] = [reference.distance(row) for row in rows[in_fold]]
+        distances[in_fold] = [reference.find_nearest(row)[1] for row in rows[in_fold]]
     return replace(_fit_centres(rows, source), bound=float(np.quantile(distances, INSIDE_SHARE)))
 
 

@@ -100,10 +100,6 @@ class Reference:
         squares = (away**2).sum(axis=1)
         return int(squares.argmin()), float(np.sqrt(squares.min()) / self.bound)
 
-    def distance(self, features: Floats) -> float:
-        """Return the distance from the nearest centre, as `find_nearest` does."""
-        return self.find_nearest(features)[1]
-
     def widen(self, distances: Sequence[float]) -> Reference:
         """Return the reference with a bound that most of the requests (`INSIDE_SHARE` of them) do not exceed.
 
