@@ -137,7 +137,7 @@ def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
         if (prepared := values.get(PREPARED_KEY)) is not None:
             try:
                 document = PreparedDocument.from_bytes(base64.b85decode(prepared), document)
-            except (TypeError, ValueError) as error:  # damaged, or those of another document
+            except (TypeError, ValueError) as error:  # damaged, or made for another document
                 problems.append(error)
         documents.append(document)
     if problems:
@@ -168,7 +168,7 @@ def make_note(result: Compression, document: CompressedDocument) -> dict[str, An
     """Return the relevance of a compressed document and the "spans" of its excerpts.
 
     For each span, `document.text[at:at + end - start] == original[start:end]`. "best_fits" and "answerable"
-    are those of the whole compression.
+    are about the whole compression.
     """
     citations = result.citations().of(document.source)
     spans = [{"start": entry.start, "end": entry.end, "at": entry.text_start} for entry in citations]

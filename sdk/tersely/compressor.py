@@ -64,7 +64,7 @@ class Compressor:
         threads: int | None = None,
     ) -> None:
         if reranker is not None:
-            remedy = "Pass an object with rank(), such as those of tersely.rerank."
+            remedy = "Pass an object with rank(), such as a reranker of tersely.rerank."
             check_members(reranker, ("rank",), "The reranker", remedy)
         self.token_counter = resolve_counter(token_counter)
         self._reranker = reranker

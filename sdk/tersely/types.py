@@ -167,7 +167,7 @@ class Compression:
     """Distance of the request from the requests of the calibration. Above 1.0, `calibrated` is false. None if
     it was not measured."""
     calibrated: bool | None = None
-    """True if the request is like those of the calibration, so that `answerable` can be trusted and the
+    """True if the request is like the calibration's requests, so that `answerable` can be trusted and the
     promises of `recall` and `abstain` hold. With `abstain` it is also false if the documents are like
     documentation of software packages; `recall` nearly holds there. None if nothing was judged, as without a
     query or after a failure."""

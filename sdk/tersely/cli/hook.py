@@ -1,4 +1,4 @@
-"""`tersely hook`: shorter tool results inside of coding agents."""
+"""`tersely hook`: shorter tool results in coding agents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGENT = click.argument("agent", default="claude", metavar="[AGENT]")
 
 @click.group(no_args_is_help=False)
 def hook() -> None:
-    """Shorten long tool results inside of Claude Code and Copilot, and those of MCP tools in Cursor."""
+    """Shorten long tool results in Claude Code and Copilot, and results of MCP tools in Cursor."""
 
 
 @hook.command()

@@ -32,14 +32,14 @@ LEDGER = combine(
 LIMITS = combine(
     option(
         "--over N",
-        "shorten every result to at most N tokens, or keep to shorten only those of tools that --tool names "
-        "(default: 1000)",
+        "shorten every result to at most N tokens; with the word keep, shorten only the results of tools "
+        "that --tool names (default: 1000)",
         type=parse_tokens,
         default=1000,
     ),
     option(
         "--tool NAME=N",
-        "shorten the results of this tool to at most N tokens, or keep to leave them as they are; context=N "
+        "shorten the results of this tool to at most N tokens; NAME=keep leaves them as they are; context=N "
         "is for documents inside messages; repeat it for more tools",
         multiple=True,
     ),
@@ -91,7 +91,7 @@ def wrap(command: tuple[str, ...], **options: Any) -> int:
     """Run a coding agent with a proxy of its own: claude, codex, gemini, opencode, or any program.
 
     The program gets the proxy's address as ANTHROPIC_BASE_URL, OPENAI_BASE_URL and GOOGLE_GEMINI_BASE_URL.
-    Its exit code becomes that of tersely. Options before AGENT are those of the proxy.
+    tersely ends with the program's exit code. Options before AGENT are options of the proxy.
     """
     server = importlib.import_module("tersely_proxy")
     limits = _read_limits(options)

@@ -59,7 +59,7 @@ class EncoderSession:
             The arrays of `outputs`, in that order, with the shapes of the graph.
 
         Raises:
-            ArtifactError: `inputs` are not exactly those of the graph, or the graph lacks an output.
+            ArtifactError: the graph takes other inputs than `inputs`, or lacks an output.
         """
         if set(inputs) != set(self.inputs) or not set(outputs) <= set(self.outputs):
             raise ArtifactError(
@@ -112,10 +112,10 @@ def _open_session(path: Path, threads: int) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    # With memory patterns, a session would keep as much memory as a run needs, besides that of the run.
+    # With memory patterns, a session would permanently keep as much memory as one run needs.
     options.enable_mem_pattern = False
     if sys.platform == "linux":
-        # The arena would keep the peak memory of the largest batch. malloc returns memory.
+        # The arena would never return the memory of the largest batch to the system, as malloc does.
         options.enable_cpu_mem_arena = False
     try:
         return ort.InferenceSession(

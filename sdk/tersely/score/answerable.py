@@ -2,10 +2,10 @@
 
 A linear layer weighs features of the whole request. It was fitted to held-out questions. Each question was
 used twice: with its evidence, which makes it answerable, and with other documents, which do not answer it.
-The file keeps two lists of probabilities: those of the answerable and those of the unanswerable requests. The
-layer that computed a probability was fitted without that question. Conformal risk control turns the first
-list into a threshold that lets the promised share of answerable questions through. The second list shows how
-many unanswerable questions this threshold refuses.
+The file keeps two lists of probabilities, of the answerable and of the unanswerable requests. Each was
+computed by a layer that was fitted without that question. Conformal risk control turns the first list into a
+threshold that lets the promised share of answerable questions through. The second list shows how many
+unanswerable questions this threshold refuses.
 """
 
 from __future__ import annotations

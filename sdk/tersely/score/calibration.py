@@ -3,7 +3,7 @@
 A calibration holds one number per question: the score of its best answer sentence. A threshold above this
 score loses the answer. Conformal risk control (Angelopoulos et al., 2022, with the 0-1 loss "the answer
 sentence is lost") picks the highest threshold whose share of lost questions, corrected for the size of the
-set, is at most 1 - recall. If a question is drawn like those of the set, the probability of losing its answer
+set, is at most 1 - recall. For a new question like the ones in the set, the probability of losing the answer
 sentence is then at most 1 - recall. The guarantee of the bundled set is approximate, because the set is
 cross-fitted, and the weights were chosen on the same questions. `benchmarks/RESULTS.md` measures how it holds
 on other questions.

@@ -112,7 +112,7 @@ def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
     The best unit has 1.0. Units taken in the order of their scores cover about the most in any length.
 
     Args:
-        units: those of all documents.
+        units: the units of all documents.
         enough: number of tokens after which the order no longer matters. Scores of later units may be too
             high, because they are not computed again.
     """

@@ -51,7 +51,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
-    """Return which sentences are held back: those of documents that echo the question, except the best one.
+    """Return which sentences are held back: in documents that echo the question, all but the best one.
 
     A document echoes the question if at least three of its sentences are echoes, and these are at least half
     of its units. A part of structure is never an echo, because every line of a log may contain the words of

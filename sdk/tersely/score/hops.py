@@ -100,7 +100,7 @@ def search_paths(
 def path_features(m: Matches, logits: Logits, first_logits: Floats, hops: Sequence[Hop]) -> Floats:
     """Return (sentences, len(PATH_FEATURES)): how well each sentence continues from the starts of the hops.
 
-    The value of a path is the sum of two numbers: the logit of the start minus that of the best sentence, and
+    The value of a path is the sum of two numbers: the lead of the start's logit over the best sentence's, and
     the logit of the path's end, read after the start. A start gets the logit of its best end. The order of
     the hops does not matter. Rows of sentences that were not read again are 0.
     """

@@ -14,7 +14,7 @@ NOT_CALIBRATED = "the request is unlike those of the calibration, so nothing is 
 HARD_DOCUMENTS = (
     "the documents are like documentation of software packages, where no promise of abstain holds"
 )
-"""Two reasons why the shares of `recall` and `abstain`, or only that of `abstain`, need not hold."""
+"""Reasons why promises need not hold: those of `recall` and `abstain`, and only the one of `abstain`."""
 
 if TYPE_CHECKING:  # `import tersely` does without numpy
     import numpy as np
@@ -31,13 +31,13 @@ class Judgement:
     answerable: float | None
     """Probability that the documents answer the query; None if the model cannot say."""
     distance: float | None
-    """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
+    """Distance of the request from the calibration's requests; 1.0 is the bound. None if it is unknown."""
     is_hard: bool = False
     """True if the request is of a kind for which the share of `abstain` does not hold."""
 
     @property
     def is_calibrated(self) -> bool:
-        """True if the request resembles those of the calibration."""
+        """True if the request resembles the calibration's requests."""
         return self.distance is not None and self.distance <= 1.0
 
     @property

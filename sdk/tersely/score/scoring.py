@@ -225,7 +225,7 @@ def _flatten(
 ) -> Scores:
     """Return the scores of all units; 0 for those that were not given to the model.
 
-    `document_scores` are those of the documents `to_read`, for their units at `positions`.
+    `document_scores` are for the documents `to_read`, and their units at `positions`.
 
     Raises ValueError unless there is one score per unit.
     """

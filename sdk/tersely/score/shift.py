@@ -1,4 +1,4 @@
-"""Measure how far a request is from those of the calibration. Above 1.0, it is too far for a guarantee.
+"""Measure how far a request is from the calibration's requests. Above 1.0, no promise holds for it.
 
 Features describe how the documents and the question are written, and how high the model's logits are. Each
 data set of the calibration has a centre. The distance is Mahalanobis' distance to the nearest centre, divided
@@ -92,7 +92,7 @@ class Reference:
     whitening: Floats
     """(features, features) matrix that gives the features of one data set variance 1 and no correlation."""
     bound: float
-    """Largest distance of a request for which the guarantees of the calibration hold."""
+    """Largest distance of a request for which promises hold."""
 
     def find_nearest(self, features: Floats) -> tuple[int, float]:
         """Return the number of the nearest centre, and its distance in units of the bound."""
@@ -103,7 +103,7 @@ class Reference:
     def widen(self, distances: Sequence[float]) -> Reference:
         """Return the reference with a bound that most of the requests (`INSIDE_SHARE` of them) do not exceed.
 
-        `distances` are those of the requests, in units of the present bound. The bound never shrinks.
+        `distances` are in units of the present bound. The bound never shrinks.
         """
         farthest = float(np.quantile(distances, INSIDE_SHARE)) if distances else 0.0
         return replace(self, bound=self.bound * max(1.0, farthest))

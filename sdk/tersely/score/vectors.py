@@ -1,8 +1,8 @@
 """Vectors of texts and of sentences in documents, and how they are stored as bytes.
 
-They come from a second graph, a published sentence encoder. Its vectors are better than those of the encoder
-that reads documents together with the question, except for questions like those on which that encoder was
-trained (training/LOG.md). The vectors of a document do not depend on the question.
+They come from a second graph, a published sentence encoder. The encoder that reads documents together with
+the question gives worse vectors, except for questions like the ones that it was trained on (training/LOG.md).
+The vectors of a document do not depend on the question.
 
 A sentence's vector is the mean of its tokens' states in a window that begins with the title. So the vector
 also reflects which thing a pronoun of the sentence refers to (late chunking: Günther et al., 2024,
