@@ -252,3 +252,14 @@ def test_whatever_the_timeout_the_limit_is_kept(timeout: float, budget: int, reo
     result = compressor.compress(QUESTION, docs, budget=budget, order=order, timeout=timeout)
     assert result.status in ("compressed", "degraded")
     checks.check_all(result, docs, compressor.count_tokens, budget=budget)
+
+
+def test_vectors_that_are_not_numbers_are_not_a_lack_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    selector = bundled_selector()
+    assert selector.embedder is not None
+    embed = selector.embedder.embed_sentences
+    monkeypatch.setattr(
+        selector.embedder, "embed_sentences", lambda documents: [v * np.nan for v in embed(documents)]
+    )
+    result = Compressor(selector).compress(QUESTION, TEXTS[:2], budget=20)
+    assert (result.status, result.reason) == ("compressed", None)

@@ -248,7 +248,8 @@ class Selector:
         window_logits = self.encoder.encode(windows, priorities)
         if not window_logits:
             limit.check()
-        limit.was_reached |= not has_all_vectors
+        if not has_all_vectors and limit.seconds is not None:
+            limit.was_reached = True
         return merge_pass(matches, encoded, offsets, window_logits, [*unread, *beyond_limit], sieve)
 
     def extend_first_pass(
