@@ -96,7 +96,7 @@ def fit(
 ) -> frozenset[int]:
     """Return a selection of the best candidates that fits into `limit` and nearly fills it.
 
-    Several selections are tried, because costs only predict the true size.
+    It measures several selections, because costs only estimate the true size.
 
     Args:
         ranked: candidates, best first.

@@ -4,7 +4,7 @@ A blank line separates documents. A title has a line of its own. Between two kep
 neighbours, the white space of the source stays as it is. If something was dropped between two kept units,
 the separator is the last line break before the second one, with the indentation of that unit. If there is
 no line break, it is a space. If the source has no white space there (Chinese, Japanese, Thai), there is no
-separator. If a reader could think that nothing is missing, a mark is there instead (see `pack.marks`). No
+separator. Outside running text, and wherever a unit was cut, a mark shows the gap (see `pack.marks`). No
 separator and no mark is longer than the text that it replaces, so no compression is longer than its source.
 """
 
