@@ -66,6 +66,25 @@ class Head:
         return self.indent > indent or (self.depth >= depth and not is_below)
 
 
+class Titles:
+    """The titles of the last clause and of the clauses around it, such as 2 and 2.1."""
+
+    def __init__(self) -> None:
+        self._heads: dict[str, Head] = {}
+        """The titles by their numbers."""
+
+    def add(self, number: str, title: Head) -> None:
+        """Remember the title of a clause, and forget the clauses that it is not in."""
+        self._heads = {above: head for above, head in self._heads.items() if number.startswith(f"{above}.")}
+        self._heads[number] = title
+
+    def list_around(self, heading: str) -> list[Head]:
+        """Return the titles of the clauses around a heading with a number."""
+        clause = CLAUSE.match(heading)
+        number = clause["number"] if clause else ""
+        return [head for above, head in self._heads.items() if number.startswith(f"{above}.")]
+
+
 @dataclass(slots=True)
 class State:
     """The heads that may apply to the next block."""
@@ -74,8 +93,7 @@ class State:
     begins: list[Head] = field(default_factory=list[Head])
     sender: Head | None = None
     clauses: list[Head] = field(default_factory=list[Head])
-    titles: dict[str, Head] = field(default_factory=dict[str, Head])
-    """The titles of the last clause and of those around it, by their numbers."""
+    titles: Titles = field(default_factory=Titles)
     parents: list[Head] = field(default_factory=list[Head])
     """Lines above that are indented less."""
     question: Head | None = None
@@ -127,17 +145,6 @@ class State:
         depth, clauses = clause["number"].count("."), self.clauses
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
             self.close_record(clauses.pop())
-
-    def add_title(self, number: str, title: Head) -> None:
-        """Remember the title of a clause for the headings with a number inside it."""
-        self.titles = {above: head for above, head in self.titles.items() if number.startswith(f"{above}.")}
-        self.titles[number] = title
-
-    def list_titles(self, heading: str) -> list[Head]:
-        """Return the titles of the clauses around a heading with a number, such as 2 around 2.1."""
-        clause = CLAUSE.match(heading)
-        number = clause["number"] if clause else ""
-        return [head for above, head in self.titles.items() if number.startswith(f"{above}.")]
 
     def close_headings(self, depth: int, indent: int) -> Head | None:
         """Forget the headings that end at another one; return what announces the last one with this depth.

@@ -227,7 +227,7 @@ class _LinkFinder:
         ended = state.close_headings(depth, place.indent)
         announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
-        above = [*headings, *state.list_titles(place.line), *state.begins, *parents]
+        above = [*headings, *state.titles.list_around(place.line), *state.begins, *parents]
         self._need(place, [*above, *filter(None, [state.sender, announcer])])
         self._frames.add(place.units[0])
         headings.append(self._head(place.units[0], place, depth))
@@ -280,7 +280,7 @@ class _LinkFinder:
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
             if is_title:
-                state.add_title(clause["number"], head)
+                state.titles.add(clause["number"], head)
         if surroundings.announces(self._lines.texts[place.block.last - 1]):
             level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
