@@ -95,6 +95,8 @@ MALFORMED = [
     {"choices": {"a": 1}},
     {"choices": [{"message": "hi"}]},
     {"choices": [{"message": {"tool_calls": 5}}]},
+    {"choices": [{"message": {"content": [5]}}]},
+    {"choices": [{"message": {"tool_calls": [{"id": {"a": 1}, "function": {"name": "f"}}]}}]},
 ]
 
 
@@ -133,6 +135,12 @@ def test_a_request_that_is_not_json_is_an_error(serve: Serve) -> None:
     for call in (model.complete, lambda messages: asyncio.run(model.acomplete(messages))):
         with pytest.raises(ChatError, match="cannot be sent"):
             call(request)
+
+
+def test_senseless_counts_of_tokens_are_zero(serve: Serve) -> None:
+    usage = {"prompt_tokens": 10**30, "completion_tokens": "many", "prompt_tokens_details": [1]}
+    server = serve(lambda _: (200, {**completion(), "usage": usage}))
+    assert OpenAIChat("small", base_url=server.url).complete(ASK).usage == Usage(0, 0, 0)
 
 
 def test_lone_surrogates_are_replaced(serve: Serve) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import itertools
 import logging
 import pickle
@@ -170,6 +171,37 @@ def test_an_endless_answer_ends_with_the_size_limit() -> None:
         open_chat(server.url)()
     server.stop()
     assert server.requests == 1
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+BOMB = gzip.compress(bytes(40 * 2**20))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(BOMB) + BOMB,
+        OK + b"Transfer-Encoding: chunked\r\n\r\nff\r\nhalf a chunk",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+        OK + b"Content-Length: -1\r\n\r\n[]",
+        OK + b"Content-Encoding: br\r\nContent-Length: 2\r\n\r\n[]",
+        OK + b"A: b\r\n" * 10_000 + b"\r\n[]",
+        OK[:30],
+        b"",
+        b"<html>hello</html>",
+        b"HTTP/1.1 42 OK\r\n\r\n{}",
+        b"HTTP/1.1 400 \x1b[31mred\r\nContent-Length: 0\r\n\r\n",
+    ],
+    ids=range(11),
+)
+def test_a_broken_answer_is_one_error_that_can_be_shown(answer: bytes, client: Open) -> None:
+    server = RawServer(lambda connection: connection.sendall(answer))
+    with pytest.raises(TerselyError) as failure:
+        client(server.url, api_key="secret-key", timeout_s=5.0, retries=0)()
+    server.stop()
+    assert str(failure.value).isprintable()
+    assert len(str(failure.value)) < 1000
+    assert "secret-key" not in str(failure.value)
 
 
 def test_a_server_cannot_ask_for_a_long_pause() -> None:
