@@ -1,4 +1,4 @@
-"""The model in this repository: complete, small, documented, and the same however it is run."""
+"""The model in this repository: complete, documented, and the same in a batch and alone."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from tersely import Compressor, Document
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.score.calibration import read_calibration
-from tersely.score.fusion import ATTENTION_FILE, LAYERS_FILE, Fusion
 from tersely.score.layout import (
-    INPUT_NAMES,
-    LAYOUT_VERSION,
     OUTPUT_NAMES,
     EncodedDocument,
     Layout,
@@ -34,8 +31,6 @@ MANIFEST: dict[str, Any] = json.loads((MODEL / "manifest.json").read_text(encodi
 CONFIG: dict[str, Any] = json.loads((MODEL / "config.json").read_text(encoding="utf-8"))
 CARD = (MODEL / "README.md").read_text(encoding="utf-8")
 GRAPH = MODEL / "onnx" / "model_quantized.onnx"
-LARGEST = 50_000_000
-
 QUESTION = "Who designed the lighthouse of Brackmoor, and when was it finished?"
 TEXTS = (
     ("Brackmoor", ("The lighthouse of Brackmoor was designed by Ida Penrose.", "It was finished in 1871.")),
@@ -59,40 +54,6 @@ def test_the_manifest_lists_every_file_and_its_checksum() -> None:
         for name, path in files.items()
     }
     assert actual == MANIFEST["files"]
-
-
-def test_the_model_is_small() -> None:
-    assert sum(p.stat().st_size for p in MODEL.rglob("*") if p.is_file()) <= LARGEST
-
-
-def test_the_configuration_fits_this_version() -> None:
-    assert CONFIG["kind"] == "selector"
-    assert CONFIG["name"] == MODEL.name
-    assert CONFIG["layout_version"] == LAYOUT_VERSION
-    assert CONFIG["base_model"] == MANIFEST["base_model"]
-    assert 0 < CONFIG["threshold"] < 1
-
-
-def test_the_fusion_layer_was_fitted_for_these_features() -> None:
-    fusion = Fusion.load(MODEL / LAYERS_FILE, MODEL / ATTENTION_FILE)
-    assert np.isfinite([*fusion.first_layer.weights, *fusion.gate.weights]).all()
-    assert np.abs(fusion.first_layer.weights).max() > 0
-    assert fusion.attention is not None
-    assert np.abs(fusion.attention.weights["out"]).max() > 0
-
-
-def test_vocabulary_has_special_tokens_and_all_frequencies() -> None:
-    tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
-    config = LayoutConfig.from_dict(CONFIG["layout"])
-    special = [config.pad_id, config.cls_id, config.sep_id, config.sen_id, config.doc_id]
-    assert len(set(special)) == len(special)
-    assert all(tokenizer.id_to_token(i) for i in special)
-    assert [tokenizer.id_to_token(i) for i in special[:3]] == ["[PAD]", "[CLS]", "[SEP]"]
-    idf = np.load(MODEL / "lexical.npz")["idf"]
-    assert idf.shape == (tokenizer.get_vocab_size(),)
-    assert np.isfinite(idf).all()
-    common, rare = (tokenizer.token_to_id(word) for word in ("the", "lighthouse"))
-    assert 0 <= idf[common] < idf[rare]
 
 
 def test_the_card_names_the_base_model_and_the_licence() -> None:
@@ -142,36 +103,12 @@ def flat(rows: Sequence[Logits]) -> NDArray[np.float32]:
     return np.concatenate([part for row in rows for part in row])
 
 
-def test_the_graph_has_the_inputs_and_outputs_of_the_layout(session: EncoderSession) -> None:
-    assert set(session.inputs) == set(INPUT_NAMES)
-    assert set(session.outputs) == {*OUTPUT_NAMES}
-
-
-def test_the_logits_differ_between_sentences(session: EncoderSession, windows: list[Window]) -> None:
-    logits = flat(run(session, windows))
-    assert np.isfinite(logits).all()
-    assert logits.std() > 0.5
-
-
 def test_batched_and_single_runs_agree(session: EncoderSession, windows: list[Window]) -> None:
     # Not to rounding: the int8 graph scales its activations by the largest value of the whole batch.
     batched = flat(run(session, windows))
     single = flat([run(session, [window])[0] for window in windows])
     assert np.abs(batched - single).max() < 1.25
     assert np.corrcoef(batched, single)[0, 1] > 0.97
-
-
-def test_the_order_inside_a_batch_does_not_matter(session: EncoderSession, windows: list[Window]) -> None:
-    forward = run(session, windows)
-    backward = run(session, windows[::-1])[::-1]
-    np.testing.assert_allclose(flat(backward), flat(forward), atol=1e-4)
-
-
-def test_one_and_two_threads_agree(session: EncoderSession, windows: list[Window]) -> None:
-    two = EncoderSession(GRAPH, threads=2)
-    if two.threads < 2:
-        pytest.skip("one core")
-    np.testing.assert_allclose(flat(run(two, windows)), flat(run(session, windows)), atol=1e-4)
 
 
 def test_bundled_calibration_promises_up_to_99_percent() -> None:

@@ -84,21 +84,6 @@ def test_without_any_unit_the_encoder_does_not_run() -> None:
     assert session.inputs == []
 
 
-@pytest.mark.parametrize("gate_logit", [GATE_OPEN, GATE_CLOSED])
-@pytest.mark.parametrize("order", [(3, 2, 1, 0), (1, 3, 0, 2)])
-def test_the_order_of_documents_does_not_change_their_scores(
-    order: tuple[int, ...], gate_logit: float
-) -> None:
-    # The requests must share batches in the same way, because int8 activations share their scale with the
-    # batch.
-    selector = recording_selector(gate_logit=gate_logit)[0]
-    question = "Who designed the Brackmoor Lighthouse?"
-    in_order = selector.score(question, DOCUMENTS)
-    reordered = selector.score(question, [DOCUMENTS[doc] for doc in order])
-    for position, doc in enumerate(order):
-        np.testing.assert_allclose(reordered[position].scores, in_order[doc].scores, atol=1e-6)
-
-
 def test_a_closed_gate_leaves_the_scores_of_the_first_stage() -> None:
     selector = recording_selector(gate_logit=GATE_CLOSED)[0]
     first_pass = selector.first_pass(QUESTION, DOCUMENTS)
