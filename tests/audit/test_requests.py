@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ from tersely import Compressor, Document
 from tests.audit.request_inputs import Known, Request
 from tests.audit.request_oracles import check
 from tests.audit.requests import COUNTERS, MODEL_EVERY, count_words, pathological, run_all
-from tests.sdk import inputs
-from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer
 
 TEXT = "The light is red. It burns at night. Boats are blue. Bread is baked daily."
@@ -22,16 +19,6 @@ def test_random_requests_break_no_guarantee() -> None:
     counts = run_all(1, 4 * MODEL_EVERY - 1, extremes=False, patience=300)
     assert counts["failures"] == []
     assert set(counts["became"]) >= {"compressed", "unchanged"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", range(inputs.LONG_KINDS))
-def test_very_long_documents_break_no_guarantee(kind: int) -> None:
-    compressor = Compressor(FakeScorer())
-    docs = [inputs.long_document(random.Random(kind), 20_000, kind)]
-    for options in ({}, {"rate": 0.1}, {"budget": 500}):
-        result = compressor.compress("light 1861", docs, **options)
-        check_all(result, docs, compressor.token_counter.count, **options)
 
 
 def test_pathological_requests_break_no_guarantee() -> None:

@@ -129,22 +129,6 @@ def documents(r: Random) -> list[Document]:
     ]
 
 
-LONG_KINDS = 5
-
-
-def long_document(r: Random, words: int, kind: int) -> Document:
-    """Return a document of about `words` words, of a kind (0 to 4) that may be slow to process."""
-    if kind == 0:
-        return Document("word " * words)
-    if kind == 1:
-        return Document("".join(prose(r, 40) + "\n\n" for _ in range(words // 400)))
-    if kind == 2:
-        return Document(table(r, words // 6))
-    if kind == 3:
-        return Document("x" * (words * 5), "One word")
-    return Document(data(r, words // 6))
-
-
 def query(r: Random) -> str:
     words = r.choice(list(WORDS.values())).split()
     few, one = " ".join(r.sample(words, 4)), r.choice(words)

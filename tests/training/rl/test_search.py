@@ -20,7 +20,6 @@ from tests.sdk.agents import COMPRESSOR
 from tests.training.stopping import run_until
 from training.causal import Adapter
 from training.rl.engines import report, search_run, sft, updates
-from training.rl.engines.overhead import measure
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.rl.engines.search_run import Archive, ColdStart, Settings
 from training.rl.engines.updates import Updates
@@ -209,13 +208,6 @@ def test_refuses_a_wrong_configuration(tmp_path: Path, text: str, complaint: str
     (tmp_path / "wrong.toml").write_text(text)
     with pytest.raises(ValueError, match=complaint):
         read_settings(search_run.Settings, tmp_path / "wrong.toml")
-
-
-def test_overhead_compares_rollouts_with_generation() -> None:
-    tokenizer = make_tokenizer()
-    (row,) = measure(make_model(tokenizer), tokenizer, rounds=1, rollouts=4, seed=0)
-    assert row["written"] > 4
-    assert 0 < row["bare_s"] < 10 * row["rollouts_s"]
 
 
 def test_report_has_an_interval(tmp_path: Path) -> None:

@@ -5,5 +5,4 @@ trl_trainer.py   reinforcement learning on one node: TRL's GRPOTrainer with our 
 updates.py       a run of it: rollouts, targets, evaluations, checkpoints, time limit
 search_run.py    both, for an agent that searches: `python -m training.rl.engines --config FILE --out RUN`
 report.py        results of several runs
-overhead.py      the cost of rollouts on top of generation
 """
