@@ -33,6 +33,10 @@ from training.summarizer.package import SMOLLM2, Base, write_package
 Kind = Literal["agent", "summarizer"]
 _QUESTIONS = ("Who keeps the lighthouse at Brel?", "When was the ferry of Kordale built?", "What is a spit?")
 _REPLY_TOKENS = 24
+SEARCH_TOKENS = 2000
+"""Maximum number of tokens that an agent reads of a search."""
+MAX_TOKENS = 2048
+"""Maximum number of tokens of a reply."""
 _TEXT = "Ada Holt keeps the lighthouse at Brel. The ferry of Kordale was built in 1931."
 
 
@@ -44,14 +48,11 @@ def convert(
     base: str | None = None,
     base_gguf: Path | None = None,
     rank: int = 64,
-    search_tokens: int = 2000,
-    max_tokens: int = 2048,
 ) -> dict[str, float]:
     """Write the artifact, and return how well llama.cpp agrees and, of a whole model, what the adapter keeps.
 
     base: model that the training started from, by its folder or hub name; None for SmolLM2. base_gguf: the
-    same model for llama.cpp. rank: of the adapter of a whole model. search_tokens: the largest number of
-    tokens that an agent reads of a search. max_tokens: the largest number of tokens of a reply.
+    same model for llama.cpp. rank: of the adapter of a whole model.
 
     Raises ValueError for weights of another model, and RuntimeError if llama.cpp disagrees: raise `rank`.
     """
@@ -69,12 +70,12 @@ def convert(
             facts = make_adapter(weights, model, name, staging, rank)
             model.load_state_dict(weights, strict=False)
         lessons = [_make_lesson(kind, question) for question in _QUESTIONS]
-        values: dict[str, Any] = {"kind": kind, "max_tokens": max_tokens}
+        values: dict[str, Any] = {"kind": kind, "max_tokens": MAX_TOKENS}
         if kind == "agent":
-            context = count_context(search_tokens, max_tokens)
-            values |= {"prompts": describe_agent_prompts(), "search_tokens": search_tokens}
+            context = count_context(SEARCH_TOKENS, MAX_TOKENS)
+            values |= {"prompts": describe_agent_prompts(), "search_tokens": SEARCH_TOKENS}
         else:
-            context = count_context(PRESELECT, max_tokens)
+            context = count_context(PRESELECT, MAX_TOKENS)
             values |= {"prompts": describe_summary_prompts(), "preselect": PRESELECT}
         values["context"] = min(longest, context)
         parity = write_package(

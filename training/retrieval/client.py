@@ -12,14 +12,15 @@ from tersely.types import Document
 from tersely_agents.agent import Hit
 
 _OPENER = build_opener(ProxyHandler({}))
+TIMEOUT_S = 60.0
 
 
 class RemoteRetriever:
     """A retriever on a server (`tersely_agents.agent.Retriever`)."""
 
-    def __init__(self, url: str, timeout_s: float = 60.0) -> None:
+    def __init__(self, url: str) -> None:
         check_address(url)
-        self._url, self._timeout_s = url.rstrip("/"), timeout_s
+        self._url = url.rstrip("/")
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Return the k best documents, best first."""
@@ -39,5 +40,5 @@ class RemoteRetriever:
     def _post(self, path: str, body: Any) -> Any:
         headers = {"Content-Type": "application/json"}
         request = Request(self._url + path, json.dumps(body).encode(), headers)
-        with _OPENER.open(request, timeout=self._timeout_s) as response:
+        with _OPENER.open(request, timeout=TIMEOUT_S) as response:
             return json.load(response)

@@ -12,6 +12,8 @@ from tersely.embedding import SentenceEmbedder
 
 BUNDLED = "bundled"
 """Name of the encoder of the bundled selector."""
+MAX_TOKENS = 512
+"""Maximum number of tokens that an E5-like model reads of a text."""
 
 
 class Encoder(Protocol):
@@ -42,7 +44,7 @@ class _Bundled:
 class E5:
     """An encoder of transformers that was trained like E5: prefixes, and the mean of the last states."""
 
-    def __init__(self, name: str, *, max_tokens: int = 512, batch: int = 64) -> None:
+    def __init__(self, name: str, *, batch: int = 64) -> None:
         import torch  # takes seconds, as the next one does
         from transformers import AutoModel, AutoTokenizer
 
@@ -50,7 +52,7 @@ class E5:
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         self._tokenizer = AutoTokenizer.from_pretrained(name)
         self._model = AutoModel.from_pretrained(name).to(self._device).eval()
-        self._max_tokens, self._batch = max_tokens, batch
+        self._batch = batch
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._encode([f"query: {text}" for text in texts])
@@ -63,7 +65,7 @@ class E5:
         return np.concatenate(parts)
 
     def _encode_batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        options = {"padding": True, "truncation": True, "max_length": self._max_tokens}
+        options = {"padding": True, "truncation": True, "max_length": MAX_TOKENS}
         inputs = self._tokenizer(list(texts), return_tensors="pt", **options).to(self._device)
         with self._torch.inference_mode():
             states = self._model(**inputs).last_hidden_state.float()

@@ -192,9 +192,9 @@ def count_training(questions: int) -> int:
     return questions - min(VALIDATION, questions // 10)
 
 
-def load_environment(recipe: Recipe, tokenizer: Any, *, data: Path | None = None) -> Questions:
+def load_environment(recipe: Recipe, tokenizer: Any) -> Questions:
     """Load a recipe's environment, with the documents of its questions."""
-    return Questions(make_environment(recipe, tokenizer, *load_questions(recipe, data=data)))
+    return Questions(make_environment(recipe, tokenizer, *load_questions(recipe)))
 
 
 def make_environment(

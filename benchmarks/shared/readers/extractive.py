@@ -54,12 +54,12 @@ class SpanWindow:
 class ExtractiveReader:
     """The graph in `folder`, as exported by `training.reader`."""
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         self.layout = SpanLayout(**config["layout"])
         self.tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         self._session = EncoderSession(folder / GRAPH, 1)
-        self._workers = Workers(allowed_threads(threads))
+        self._workers = Workers(allowed_threads(None))
         questions = folder / QUESTIONS
         self.trained_on: frozenset[str] | None = None
         if questions.exists():

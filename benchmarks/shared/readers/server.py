@@ -31,14 +31,13 @@ class ServerReader:
         model: str,
         template: Template,
         *,
-        timeout_s: float = TIMEOUT_S,
         retries: int = RETRIES,
     ) -> None:
         self._template: Template = template
         self._chat = OpenAIChat(
             model,
             base_url=base_url,
-            timeout_s=timeout_s,
+            timeout_s=TIMEOUT_S,
             retries=retries,
             temperature=0.0,
             max_tokens=NEW_TOKENS,

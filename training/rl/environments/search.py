@@ -290,7 +290,7 @@ def _results(state: EpisodeState) -> list[str]:
 
 
 def load_task_set(
-    name: str, *, data: str | Path | None, limit: int, seed: int = 13
+    name: str, *, data: str | Path | None, limit: int
 ) -> tuple[list[Question], dict[str, Document]]:
     """Load questions and their documents: a set of the benchmarks' train split, or a file of JSON lines
     (`.jsonl` or `.jsonl.gz`) with `question`, `answers` and, unless a retriever has the documents, `docs`. A
@@ -298,7 +298,7 @@ def load_task_set(
     questions: list[Question] = []
     documents: dict[str, Document] = {}
     ids: dict[tuple[str | None, str], str] = {}
-    for key, question, answers, given in _read_rows(name, data, limit, seed):
+    for key, question, answers, given in _read_rows(name, data, limit):
         own: list[str] = []
         for title, text, gold in given:
             docid = ids.setdefault((title, text), f"{name}-d{len(ids)}")
@@ -309,9 +309,9 @@ def load_task_set(
     return questions, documents
 
 
-def _read_rows(name: str, data: str | Path | None, limit: int, seed: int) -> Iterator[_Row]:
+def _read_rows(name: str, data: str | Path | None, limit: int) -> Iterator[_Row]:
     if not name.endswith((".jsonl", ".jsonl.gz")):
-        drawn = load(name, "train", data=data, limit=limit * 5 // 4, seed=seed)
+        drawn = load(name, "train", data=data, limit=limit * 5 // 4)
         usable = [example for example in drawn if example.findable]
         if len(usable) < len(drawn):
             lost = len(drawn) - len(usable)

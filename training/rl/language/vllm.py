@@ -16,6 +16,11 @@ from training.rl.rollout import Generation
 
 logger = logging.getLogger(__name__)
 
+PARALLEL = 64
+"""Requests at once; the server makes its own batches."""
+TIMEOUT_S = 600.0
+"""Seconds for one reply."""
+
 _OPENER = build_opener(ProxyHandler({}))
 
 
@@ -31,8 +36,6 @@ class VllmPolicy:
         max_reply: tokens of the longest reply.
         stop_texts: texts that end a reply, besides the end of the message. The text stays in the reply.
         temperature: above 0.
-        parallel: requests at once; the server makes its own batches.
-        timeout_s: seconds for one reply.
     """
 
     def __init__(
@@ -43,11 +46,9 @@ class VllmPolicy:
         max_reply: int,
         stop_texts: Sequence[str] = (),
         temperature: float = 1.0,
-        parallel: int = 64,
-        timeout_s: float = 600.0,
     ) -> None:
         check_address(url)
-        self._url, self._timeout_s, self._parallel = url.rstrip("/"), timeout_s, parallel
+        self._url = url.rstrip("/")
         self.model = model
         self._options = {
             "max_tokens": max_reply,
@@ -63,7 +64,7 @@ class VllmPolicy:
 
     def generate(self, contexts: Mapping[int, Sequence[int]]) -> dict[int, Generation]:
         """Continue each context; all requests run side by side."""
-        with ThreadPoolExecutor(self._parallel) as pool:
+        with ThreadPoolExecutor(PARALLEL) as pool:
             found = list(pool.map(self._complete, contexts.values()))
         return {k: g for k, g in zip(contexts, found, strict=True) if g is not None}
 
@@ -90,7 +91,7 @@ class VllmPolicy:
     def _post(self, path: str, body: Mapping[str, Any]) -> bytes:
         headers = {"Content-Type": "application/json"}
         request = Request(self._url + path, json.dumps(body).encode(), headers)
-        with _OPENER.open(request, timeout=self._timeout_s) as response:
+        with _OPENER.open(request, timeout=TIMEOUT_S) as response:
             return response.read()
 
 

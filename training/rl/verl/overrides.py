@@ -17,12 +17,12 @@ SAVE_EVERY, VALIDATE_EVERY = 20, 20
 """Steps between two checkpoints, and between two validations. verl's defaults never save or validate."""
 
 
-def write_questions(recipe: Recipe, train: Path, validation: Path, *, data: Path | None = None) -> None:
+def write_questions(recipe: Recipe, train: Path, validation: Path) -> None:
     """Write data sets for verl with the indices of the recipe's questions, which the loop looks up. The last
     questions are for validation alone."""
     from datasets import Dataset
 
-    questions, _ = load_questions(recipe, data=data)
+    questions, _ = load_questions(recipe)
     rows = [
         {
             "data_source": recipe.paper,
