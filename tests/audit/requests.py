@@ -37,22 +37,11 @@ from tests.audit.request_inputs import (
     make_request,
 )
 from tests.audit.request_oracles import check
+from tests.sdk.counters import COUNTERS
 
 MODEL_EVERY = 50
 AGAIN_EVERY = 10
 """One request in this many is repeated: alone, in a batch, and on one thread."""
-
-
-def count_words(text: str) -> int:
-    return len(text.split())
-
-
-def count_oddly(text: str) -> int:
-    """Return a number of tokens that is neither additive nor monotone."""
-    return len(text) // 3 + len(set(text)) % 5
-
-
-COUNTERS: list[Callable[[str], int] | None] = [None, count_words, len, count_oddly]
 
 
 class DrawnScorer:

@@ -9,7 +9,8 @@ import pytest
 from tersely import Compressor, Document
 from tests.audit.request_inputs import Known, Request
 from tests.audit.request_oracles import check
-from tests.audit.requests import COUNTERS, MODEL_EVERY, count_words, pathological, run_all
+from tests.audit.requests import MODEL_EVERY, pathological, run_all
+from tests.sdk.counters import COUNTERS, count_words
 from tests.sdk.fakes import FakeScorer
 
 TEXT = "The light is red. It burns at night. Boats are blue. Bread is baked daily."
