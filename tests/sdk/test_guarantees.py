@@ -100,6 +100,7 @@ def test_2_kept_scores_reach_that_of_the_best_unit_that_fits(
             assert sum(span.score for span in result.kept) >= max(scored)
 
 
+@settings(max_examples=40)
 @given(queries, documents, documents, limits, other_options)
 def test_3_same_input_gives_same_output_in_batches_and_threads(
     query: str, docs: list[Document], other_docs: list[Document], limit: dict[str, Any], other: dict[str, Any]

@@ -68,7 +68,7 @@ def example() -> PreparedDocument:
     return bundled().prepare(DOCS[:1])[0]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(documents)
 def test_what_was_prepared_comes_back_from_its_bytes(docs: list[Document]) -> None:
     prepared = bundled().prepare(docs)
@@ -76,7 +76,7 @@ def test_what_was_prepared_comes_back_from_its_bytes(docs: list[Document]) -> No
     assert [(p.text, p.title) for p in prepared] == [(d.text, d.title) for d in docs]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(queries, documents, options)
 def test_prepared_documents_have_the_units_of_unprepared_ones(
     query: str, docs: list[Document], chosen: dict[str, Any]
@@ -87,7 +87,7 @@ def test_prepared_documents_have_the_units_of_unprepared_ones(
         check_alike(result, bundled().compress(query, docs, **chosen))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(queries, documents, options)
 def test_prepared_documents_keep_every_guarantee(
     query: str, docs: list[Document], chosen: dict[str, Any]
@@ -157,6 +157,7 @@ def test_damaged_bytes_are_refused_wherever_the_damage_is() -> None:
             PreparedDocument.from_bytes(data, DOCS[0])
 
 
+@settings(max_examples=40)
 @given(st.integers(0), st.binary(min_size=1, max_size=9))
 def test_bytes_with_a_right_checksum_load_or_raise(place: int, change: bytes) -> None:
     whole = example().to_bytes()

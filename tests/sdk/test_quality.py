@@ -163,7 +163,7 @@ def test_every_part_is_between_0_and_1(text: str, source: str, query: str, level
 WORDS = [f"word{i:03}" for i in range(200)]
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.randoms(use_true_random=False), st.sampled_from(LEVELS), st.sampled_from(["", "."]), st.data())
 def test_repeated_keywords_never_raise_the_quality(
     rng: Any, level: Level, end: str, data: st.DataObject

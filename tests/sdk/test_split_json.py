@@ -62,7 +62,7 @@ def test_json_still_parses_and_omissions_are_counted(
         assert check_json(text, result.text) == len(result.marks)
 
 
-@pytest.mark.parametrize("number", range(0, 40, 3))
+@pytest.mark.parametrize("number", [0, 3, 21, 39])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_the_record_that_is_asked_for_is_kept_whole(number: int, indent: int | None) -> None:
     text = json.dumps(envelope(40), indent=indent)

@@ -68,7 +68,7 @@ def make_markdown() -> str:
 
 
 BODIES = {
-    **{path.name: path.read_text().strip("\n") + "\n" for path in SOURCES[:6]},
+    **{path.name: path.read_text().strip("\n") + "\n" for path in SOURCES[:3]},
     "markdown": make_markdown(),
     "json": json.dumps([{"id": n, "name": f"lamp {n}"} for n in range(60)], indent=2) + "\n",
     "yaml": "lamps:\n" + "".join(f"  - id: {n}\n    name: lamp {n}\n    oil: {n * 7}\n" for n in range(60)),

@@ -50,7 +50,7 @@ def make_document(draw: random.Random) -> str:
         "",
     ]
     above = "\n".join(draw.sample(prolog[1:], 2))
-    body = "\n".join(make_xml(draw) for _ in range(6))
+    body = "\n".join(make_xml(draw) for _ in range(4))
     return (
         f'{draw.choice([prolog[0], ""])}{above}<root xmlns:n="http://n">\n{body}\n</root><!-- end -->'.strip()
     )
@@ -70,7 +70,7 @@ def is_part(kept: ElementTree.Element, source: ElementTree.Element) -> bool:
     return all(any(is_part(child, other) for other in elements) for child in kept)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_shortened_xml_is_a_part_of_the_source(seed: int) -> None:
     draw = random.Random(seed)
     text = make_document(draw)
