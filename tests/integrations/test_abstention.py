@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from tersely import Compressor, Document
+from tersely import Compressor
 from tests.integrations.samples import HARBOUR, MUSEUM
 from tests.sdk.cli_runner import run_tersely
 
@@ -33,23 +31,6 @@ def test_mcp_says_that_the_text_holds_no_answer(bundled: Compressor) -> None:
     assert (reply["status"], len(reply["dropped"])) == ("abstained", 2)
     assert reply["answerable"] < 0.5
     assert isinstance(reply["calibrated"], bool)
-
-
-def test_the_server_gives_the_whole_receipt(bundled: Compressor) -> None:
-    pytest.importorskip("starlette")
-    import httpx2
-
-    from tersely_server import build_app
-    from tests.servers import serve_app
-
-    body = {"query": UNANSWERED, "documents": [MUSEUM], "abstain": 0.9}
-    with serve_app(build_app(bundled)) as url:
-        reply = httpx2.post(f"{url}/v1/compress", json=body, timeout=60).json()
-    expected = bundled.compress(UNANSWERED, [Document(MUSEUM)], abstain=0.9).to_dict()
-    names = ("status", "reason", "answerable", "refused", "distance", "calibrated")
-    assert {name: reply[name] for name in names} == json.loads(
-        json.dumps({name: expected[name] for name in names})
-    )
 
 
 def test_the_command_prints_nothing_but_the_reason(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -129,7 +129,6 @@ def test_a_generator_is_read_once(framework: Framework, documents: list[Any]) ->
         ({"budget": 0}, r"budget is 0\. Pass a whole number of tokens, 1 or more"),
         ({"budget": 5, "rate": 0.5}, "Both budget and rate are given"),
         ({"title_key": 3}, "title_key"),
-        ({"ratio": 0.3}, "ratio"),
     ],
     ids=str,
 )

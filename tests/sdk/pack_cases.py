@@ -23,7 +23,6 @@ def make_split(
     *documents: Sequence[str],
     limit: int | None = None,
     parents: Mapping[int, Sequence[int]] | None = None,
-    code: Collection[int] = (),
     headings: Collection[int] = (),
     titles: Mapping[int, str] | None = None,
 ) -> Split:
@@ -33,7 +32,6 @@ def make_split(
         documents: the texts of each document's units. A unit costs its words.
         limit: in words; None for none.
         parents: by document, the parent of each unit, if units are pieces. Otherwise none is a piece.
-        code: positions of units that are code instead of sentences.
         headings: positions of headings.
         titles: by document. A title costs nothing until the text is counted.
     """
@@ -44,9 +42,9 @@ def make_split(
         siblings, start = Counter(own), 0
         for text, parent in zip(texts, own, strict=True):
             at, end = len(units), start + len(text)
-            kind = "code" if at in code else "heading" if at in headings else "sentence"
+            kind = "heading" if at in headings else "sentence"
             is_part = siblings[parent] > 1
-            units.append(Unit(start, end, kind, at in code, doc, parent, is_part, count_words(text)))
+            units.append(Unit(start, end, kind, False, doc, parent, is_part, count_words(text)))
             start = end + 1
         offsets.append(len(units))
     tokens = sum(unit.cost for unit in units)

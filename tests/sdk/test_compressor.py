@@ -45,14 +45,6 @@ def test_the_answer_is_kept_with_its_title_and_receipt(compressor: Compressor) -
     check_all(result, DOCS, count_words, budget=12)
 
 
-def test_without_a_limit_the_threshold_decides(compressor: Compressor) -> None:
-    result = compressor.compress(QUERY, DOCS)
-    assert result.kept
-    assert result.dropped
-    assert all(span.score >= FakeScorer.threshold for span in result.kept)
-    assert all(span.score < FakeScorer.threshold and span.reason == "threshold" for span in result.dropped)
-
-
 def test_a_batch_and_an_awaited_call_give_the_same_results(compressor: Compressor) -> None:
     requests = [(QUERY, DOCS), ("bread", DOCS[1:]), ("steps", [DOCS[2], ""])]
     singles = [compressor.compress(query, docs, rate=0.4, order="rerank") for query, docs in requests]
@@ -81,11 +73,6 @@ def test_the_receipt_is_json(compressor: Compressor) -> None:
     assert set(receipt["citations"][0]) == {"text_start", "text_end", "doc", "start", "end"}
 
 
-def test_a_model_that_cannot_score_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="The model is a float"):
-        Compressor(3.5)
-
-
 def test_a_scorer_that_lacks_a_number_is_refused() -> None:
     class Scorer:
         threshold = 0.5
@@ -95,12 +82,6 @@ def test_a_scorer_that_lacks_a_number_is_refused() -> None:
 
     with pytest.raises(InvalidInputError, match=r"The model is a Scorer\. .* threshold and length_price"):
         Compressor(Scorer())
-
-
-@pytest.mark.parametrize("count", [-1, 1.5, None, True])
-def test_a_token_counter_that_gives_no_count_is_refused(count: Any) -> None:
-    with pytest.raises(InvalidInputError, match="token_counter returned"):
-        Compressor(FakeScorer(), token_counter=lambda _: count).compress(QUERY, DOCS, budget=5)
 
 
 def make_text(words: str, sentences: int) -> str:

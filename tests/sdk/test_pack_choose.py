@@ -53,12 +53,6 @@ def test_the_best_units_fill_a_limit(limit: int, kept: set[int]) -> None:
     assert selection.tokens == count_words(selection.rendered.text) <= limit
 
 
-def test_a_threshold_excludes_units_that_would_fit() -> None:
-    split = two_documents(9)
-    assert select(split, make_scored(split, *SCORES, threshold=0.7)).kept == {0, 4}
-    assert select(split, make_scored(split, *SCORES)).kept == {0, 3, 4}
-
-
 def test_packing_scores_rank_and_scores_meet_the_threshold() -> None:
     packing = (0.9, 0.6, 0.3, 0.1, 0.8)
     split, free = two_documents(7), two_documents()
@@ -93,11 +87,6 @@ def test_a_repeated_sentence_is_kept_once() -> None:
     selection = select(split, make_scored(split, 0.8, 0.9, *[0.7] * 6))
     assert selection.kept == {1}
     assert selection.duplicates == set(range(8)) - {1}
-
-
-def test_structure_is_never_a_copy() -> None:
-    split = make_split([SENTENCE], [SENTENCE], code=[1])
-    assert select(split, make_scored(split, 0.8, 0.9)).kept == {0, 1}
 
 
 def test_short_units_do_not_displace_the_best_one() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor, Document
 from tersely.pack.choose import comparable_words
-from tersely.pack.fill import Candidate, compute_priority, fill_level, fit, pack, sort_by_priority
+from tersely.pack.fill import Candidate, compute_priority, fit, pack, sort_by_priority
 from tests.sdk.checks import check_all
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
@@ -37,18 +37,8 @@ def additive_measure(candidates: list[Candidate], title_costs: list[int]) -> Cal
     return measure
 
 
-def test_the_best_go_in_first_and_what_does_not_fit_is_skipped() -> None:
-    ranked = rank((0.9, 5), (0.8, 7), (0.7, 4))
-    assert pack(ranked, [0], 10) == ({0, 2}, 9)
-
-
 def test_ties_go_to_the_cheaper_then_to_the_earlier() -> None:
     assert [c.position for c in rank((0.5, 3), (0.5, 1), (0.5, 3), (0.9, 9))] == [3, 1, 0, 2]
-
-
-def test_the_first_unit_of_a_document_pays_its_title() -> None:
-    ranked = sort_by_priority([Candidate(0, 0, 0.9, 5), Candidate(2, 1, 0.8, 5), Candidate(1, 0, 0.7, 5)])
-    assert pack(ranked, [4, 4], 14) == ({0, 1}, 14)
 
 
 def test_fit_goes_by_the_measured_size_and_not_by_the_sum() -> None:
@@ -135,22 +125,6 @@ def test_priority_falls_with_length_up_to_a_bound() -> None:
     assert compute_priority(0.8, 16, 0.5) == 0.2
     assert compute_priority(0.8, 64, 0.5) == compute_priority(0.8, 5000, 0.5) == 0.1
     assert compute_priority(0.8, 16, 0.0) == compute_priority(0.8, 0, 0.5) == 0.8
-
-
-@pytest.mark.parametrize(
-    ("bounds", "units"),
-    [
-        ((5, 25), [0, 1]),  # the upper bound keeps out the third of the good ones
-        ((35, 60), [0, 1, 2, 3]),  # one of the others reaches the lower bound
-        ((55, 55), [0, 1, 2, 3, 4]),  # nothing reaches it
-    ],
-)
-def test_level_takes_good_units_to_the_top_others_to_the_bottom(
-    bounds: tuple[int, int], units: list[int]
-) -> None:
-    good = [Candidate(0, 0, 0.9, 10), Candidate(1, 0, 0.8, 10), Candidate(2, 0, 0.7, 10)]
-    others = [Candidate(3, 0, 0.3, 10), Candidate(4, 0, 0.2, 10)]
-    assert sorted(fill_level(good, others, bounds, [0], lambda positions: 10 * len(positions))) == units
 
 
 SENTENCE = "The harbour was dug in 1871 by Ada Norton."

@@ -7,19 +7,6 @@ import pytest
 from tests.sdk.test_split_outline import check_notation
 
 CASES = {
-    "scan of hosts": """
-1*      |Scan report for crane.example (10.0.0.1)
-2~ 1    |The host is up (0.0004s latency).
-3* 1    |PORT     STATE SERVICE VERSION
-4  1 3  |22/tcp   open  ssh     9.1
-5  1 3  |80/tcp   open  http    1.18
-        |
-6*      |Scan report for lamp.example (10.0.0.2)
-7~ 6    |The host is up (0.0005s latency).
-8* 6    |PORT     STATE SERVICE VERSION
-9  6 8  |25/tcp   open  smtp    3.7
-10 6 8  |80/tcp   open  http    1.24
-""",
     "steps of a job": """
 1*      |2026-05-14T08:37:40.1000001Z ##[group]Run the crane
 2  1    |2026-05-14T08:37:40.1000002Z lift --all
