@@ -191,7 +191,7 @@ class _LinkFinder:
             state.quote, state.sender = None, state.sender if place.block.prefix else None
         # A rule between records is no part of the record above it.
         next_run = place.below.run if place.below and is_rule(place.block, line) else run
-        is_record = place.starts_run and self._records.holds(next_run)
+        is_record = place.starts_run and not place.is_titled and self._records.holds(next_run)
         if state.sender and is_record and indent <= state.sender.indent:
             state.end_text(state.sender)
         state.end_clauses(place)
@@ -298,7 +298,7 @@ class _LinkFinder:
                 state.record.units += (self._bodies[first],)
                 if "-->" in place.below.line:
                     self._frames |= {first, self._bodies[first]}
-            if self._records.heads_text(place):
+            if not place.is_titled and self._records.heads_text(place):
                 state.sender = state.record
         if label and label["value"]:
             state.label = self._head(first, place)

@@ -70,6 +70,11 @@ class Place:
         return self.below is not None and self.below.indent > self.indent
 
     @property
+    def is_titled(self) -> bool:
+        """Whether it is the first block below a heading."""
+        return self.above is not None and self.above.block.kind == "heading"
+
+    @property
     def is_announced(self) -> bool:
         """Whether it is a heading such as `--- a ---` below a line with a colon that is alone in its run."""
         above = self.above
