@@ -124,6 +124,31 @@ CASES = {
 7  5 6  |- Oil: 12
 8  5 6  |- Wicks: 3
 """,
+    "sections that begin with records": """
+1       |PIER POLICY
+2 1     |Number: 7
+3 1     |Holder: Ada
+        |
+4* 1    |Section 1 - Ropes
+        |
+5  1 4  |Sum: 40
+6  1 4  |Excess: 9
+        |
+7* 1    |Section 2 - Lamps
+        |
+8  1 7  |Sum: 12
+9  1 7  |Excess: 3
+""",
+    "groups of aligned lines": """
+1       |  ROPE    RED 40   pier to yard
+2 1     |    Begin    08:01  pier (old)   gate 2
+3 1     |    Until    15:53  yard (new)   gate 3
+4 1     |    Keeper   7116256820
+        |
+5       |  LAMP    old tower
+6 5     |    Begin    16:00  tower (new)   gate 1
+7 5     |    Oil      blue, 2 nights
+""",
     "records between rules": """
 1       |Case PIER-7: red rope
 2 1     |Owner: Ada

@@ -193,7 +193,7 @@ def _are_numbered(line: str) -> bool:
 
 def _find_aligned_end(lines: Lines, index: int) -> int | None:
     """Return the index after three or more rows aligned by spaces; None if there are fewer."""
-    if _lacks_first_cell(lines, index):
+    if _lacks_first_cell(lines, index) or _heads_rows(lines, index):
         return None
     words = find_words(lines.texts[index])
     end = _find_rows_end(lines, index, index, lambda row: _is_aligned(row) or _continues(words, row))
@@ -204,6 +204,16 @@ def _lacks_first_cell(lines: Lines, index: int) -> bool:
     """Return whether a row continues a line above: a row below has a cell on its left, or it has a gutter."""
     below = takewhile(str.strip, lines.texts[index + 1 : index + 1 + _SAMPLE])
     return any(_continues(find_words(row), lines.texts[index]) for row in below)
+
+
+def _heads_rows(lines: Lines, index: int) -> bool:
+    """Return whether a line is the head of the two lines below it: both are indented more, without numbers
+    that are aligned to the right."""
+    rows = range(index, min(index + 3, len(lines)))
+    has_number = any(VALUE.match(lines.texts[row].lstrip()) for row in rows)
+    return (
+        len(rows) > 2 and not has_number and all(lines.indent(index) < lines.indent(row) for row in rows[1:])
+    )
 
 
 def _is_aligned(line: str) -> bool:
