@@ -47,9 +47,8 @@ def have_gaps(texts: Sequence[str]) -> bool:
     lines = [text.strip()[:_LONGEST_LINE] for text in texts]
     wide = any(map(_WIDE_GAP_IN_TEXT.search, lines))
     full = [len(text.rstrip()) for text in texts[:-1]]
-    if len(full) > 1 and max(full) - min(full) <= 1 and not wide:
-        return False
-    return wide or any(map(_is_dense, lines))
+    is_justified = len(full) > 1 and max(full) - min(full) <= 1
+    return wide or (not is_justified and any(map(_is_dense, lines)))
 
 
 def _is_dense(line: str) -> bool:
@@ -69,7 +68,7 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
 
     def is_aligned(row: str) -> bool:
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
-        return has_gap and (fits(names, row) or (columns > 2 and _has_only_cells(names, row)))
+        return has_gap and (fits(names, row) or (columns > 2 and _has_cells(names, row)))
 
     below = list(takewhile(is_aligned, rows))
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
@@ -108,14 +107,15 @@ def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
     return fitting >= 2 and fitting * 2 >= len(names)
 
 
-def _has_only_cells(names: Sequence[tuple[int, int]], row: str) -> bool:
-    """Return whether each cell of a row starts or ends where a name does, although some cells are empty."""
+def _has_cells(names: Sequence[tuple[int, int]], row: str) -> bool:
+    """Return whether most cells of a row start or end where a name does, although some cells are empty."""
     line = row[:_LONGEST_LINE].expandtabs().rstrip()
     edges = [0, *(edge for gap in _GAP.finditer(line) for edge in gap.span()), len(line)]
     cells = [*zip(edges[::2], edges[1::2], strict=True)]
     cells[0] = (len(line) - len(line.lstrip()), cells[0][1])
     starts, ends = {start for start, _ in names}, {end for _, end in names}
-    return len(cells) > 1 and all(start in starts or end in ends for start, end in cells)
+    fitting = sum(start in starts or end in ends for start, end in cells)
+    return fitting > 1 and fitting * 3 >= len(cells) * 2
 
 
 def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
