@@ -32,6 +32,16 @@ CASES = {
 8  1 3 6| 1272b41c57ce1ca0a
 9  1    |END:VCARD
 """,
+    "names of the values below them": """
+1       |1: red: <UP> rope 40
+2 1     |    IN:  metres lifts
+3 1 2   |       40     9
+4 1     |    OUT: metres lifts
+5 1 4   |       12     7
+6       |2: old: <DOWN> rope 12
+7 6     |    IN:  metres lifts
+8 6 7   |        3     1
+""",
     "strings of a catalogue in several lines": """
 1       |msgid ""
 2  1    |"The crane could not lift the stone because "

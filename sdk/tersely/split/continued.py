@@ -1,7 +1,7 @@
 """Lines that continue in the lines below them.
 
-Three kinds of lines continue: a line that ends in a backslash, a folded field of a vCard or a calendar, and
-a name with a string of several lines, as in catalogues of translations.
+Four kinds of lines continue: a line that ends in a backslash, a folded field of a vCard or a calendar, a name
+with a string of several lines, as in catalogues of translations, and a line that names the values below it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tersely.split.csv_rows import VALUE
 from tersely.split.lines import Lines, Range
 from tersely.split.prose import is_prose
 
@@ -20,6 +21,7 @@ _STRING = r'"(?:[^"\\\n]|\\.)*"[ \t\r]*$'
 _NAMED = re.compile(rf"[ \t]*[^\W\d_][\w.\[\]-]*[ \t]+{_STRING}", re.MULTILINE)
 _QUOTED = re.compile(rf"[ \t]*{_STRING}", re.MULTILINE)
 _FIELD = re.compile(r"[A-Za-z][\w.-]*(?:;[^:\n]*)?:")
+_LONGEST_LINE = 2000
 _FOLDED = re.compile(r"[ \t]\s*\S")
 
 
@@ -29,12 +31,22 @@ def find_continued_end(lines: Lines, index: int) -> int | None:
         end = index + 1
         while end < len(lines) and not lines.is_blank(end) and is_continued(lines.texts[end - 1]):
             end += 1
+    elif _names_values(lines.texts[index : index + 2]):
+        end = index + 2
     else:
         end = index + 1
         below = _find_below(lines, index)
         while below and end < len(lines) and below.match(lines.texts[end]):
             end += 1
     return end if end > index + 1 else None
+
+
+def _names_values(texts: Sequence[str]) -> bool:
+    """Return whether a line such as `RX: bytes errors` names the values in the line below it."""
+    label, *names = texts[0][:_LONGEST_LINE].split() or [""]
+    values = texts[-1][:_LONGEST_LINE].split()
+    is_named = label.endswith(":") and len(texts) == 2 <= len(names) == len(values)
+    return is_named and all(map(VALUE.fullmatch, values)) and not any(map(VALUE.fullmatch, names))
 
 
 def is_continued(line: str) -> bool:
