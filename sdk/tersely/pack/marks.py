@@ -4,8 +4,9 @@ In a series, such as the elements of an array or the lines of a log, each run of
 replaced by a mark that counts them. A run that is shorter than its mark is kept.
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
-dropped between them, unless these two and everything between them are whole sentences of prose. If a unit
-was cut, a mark is also added wherever pieces of it are missing next to a kept one.
+dropped between them, unless these two and everything between them are whole sentences of prose, and none of
+them begins with the number of a clause. If a unit was cut, a mark is also added wherever pieces of it are
+missing next to a kept one.
 With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none.
 """
 
