@@ -157,15 +157,15 @@ def names_values(first: str, below: Sequence[str]) -> bool:
     """Return whether a row names the columns of values, but not the labels before them, as in R."""
     has_value = any(map(VALUE.fullmatch, first.split()))
     names = find_words(first)
-    return len(names) > 1 < len(below) and not has_value and all(_has_values(names, row) for row in below)
+    return len(names) > 1 < len(below) and not has_value and all(_has_values(names, row, 2) for row in below)
 
 
-def _has_values(names: Sequence[tuple[int, int]], row: str) -> bool:
+def _has_values(names: Sequence[tuple[int, int]], row: str, fewest: int = 1) -> bool:
     """Return whether a row has values after its label, and each of them ends where a name ends."""
     words = find_words(row)
     texts = row[:_LONGEST_LINE].split()
     values = [end for (_, end), text in zip(words[1:], texts[1:], strict=True) if VALUE.fullmatch(text)]
-    return bool(values) and words[0][0] < names[0][0] and {*values} <= {end for _, end in names}
+    return len(values) >= fewest and words[0][0] < names[0][0] and {*values} <= {end for _, end in names}
 
 
 def _find_labelled_end(lines: Lines, index: int) -> int | None:

@@ -18,6 +18,7 @@ _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 """A heading with a row of signs after it, as Ansible prints: PLAY, and TASK below it."""
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
+_CATEGORY = re.compile(r"\[\[[^\W\d_]+:[^\]\n]+\]\]\s*$")
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MOST_STYLES = 5
@@ -126,9 +127,12 @@ class State:
     def end_sections(self, place: Place) -> None:
         """Forget headings and clauses that are indented more than a place, and titles of tables above it.
 
-        Also forget headings that a line announces, if the place is the same line again.
+        Also forget headings that a line announces, if the place is the same line again, and all headings if
+        it is a category of a page in wikitext.
         """
         is_table = place.block.kind == "table"
+        if _CATEGORY.match(place.line):
+            self.headings = []
         for number, head in enumerate(self.headings):
             if head.announcer and head.announcer.line == place.line:
                 del self.headings[number:]
