@@ -48,7 +48,7 @@ BEFORE = "tersely-mini@c417f9b5"
 TIMES = ("latency", "structure", "prepared", "adapters", "server", "proxy", "playground")
 WITH_EARLIER_WEIGHTS = {
     "agent": "tersely-mini@26e825f3",
-    **dict.fromkeys(("peers", "published", "attacks", "abstention", *TIMES), BEFORE),
+    **dict.fromkeys(("peers", "attacks", "abstention", *TIMES), BEFORE),
 }
 """Records that were not made again after the last training, and their weights. The page names them."""
 
