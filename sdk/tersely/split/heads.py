@@ -171,7 +171,9 @@ class State:
         A rule ends a heading that begins with the same sign and is equally long. It ends all headings if the
         line below it begins like `first`, the first line of the text: then it is between records.
         """
-        if place.below and place.below.line.split()[:1] == first.line.split()[:1]:
+        below = place.below
+        are_lines = below is not None and below.block.kind == first.block.kind == "line"
+        if below and are_lines and below.line.split()[:1] == first.line.split()[:1]:
             self.headings = []
             self.start_section()
         sign, size = place.line[:1], len(place.line.rstrip())
