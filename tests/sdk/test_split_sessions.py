@@ -139,6 +139,19 @@ CASES = {
 8  1 7  |Sum: 12
 9  1 7  |Excess: 3
 """,
+    "failures with places in files": """
+1       |  1) red > lift.ts:99:5 > holds the rope
+        |
+2 1     |    Error: the rope is too short
+        |
+3 1     |        at /yard/lift.ts:103:40
+        |
+4       |  2) old > lamp.ts:160:5 > gives light
+        |
+5 4     |    Error: the lamp is out
+        |
+6 4     |        at /yard/lamp.ts:164:40
+""",
     "groups of aligned lines": """
 1       |  ROPE    RED 40   pier to yard
 2 1     |    Begin    08:01  pier (old)   gate 2

@@ -125,12 +125,14 @@ class State:
         self.quote = self.label = self.entry = self.separator = self.step = None
 
     def end_sections(self, place: Place) -> None:
-        """Forget headings and clauses that are indented more than a place, and titles of tables above it.
+        """Forget headings, clauses and a sender that are indented more than a place, and titles of tables.
 
         Also forget headings that a line announces, if the place is the same line again, and all headings if
         it is a category of a page in wikitext.
         """
         is_table = place.block.kind == "table"
+        if self.sender and self.sender.indent > place.indent:
+            self.sender = None
         if _CATEGORY.match(place.line):
             self.headings = []
         for number, head in enumerate(self.headings):

@@ -12,7 +12,7 @@ from tersely.split.records import first_word, shape
 
 _MARKS = "●○×"
 """Signs that show the state of what a record is about, such as running or failed."""
-_CLOCK = re.compile(r"\d:[0-5]\d\b")
+_CLOCK = re.compile(r"(?<![\d:.A-SU-Za-z_])\d{1,2}:[0-5]\d\b")
 _VARYING = re.compile(r"\d+|\b[A-Z][a-z]{2}\b|\b[AP]M\b")
 """A part that differs from one time to another: a number, or a word such as `Mon`, `Jan` or `AM`."""
 _LONGEST_STAMP = 200
