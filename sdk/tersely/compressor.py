@@ -100,8 +100,8 @@ class Compressor:
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             marks: the gaps that get a mark. "structure": gaps in lists and in units that were cut, and gaps
-                between two kept units. There is no mark if the gap and both units are whole sentences of
-                running text. "all": every gap.
+                between two kept units, unless the gap and both units are whole sentences of running text,
+                none with the number of a clause such as 1.12. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless
                 `abstain` is given or they exceed `budget`.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.

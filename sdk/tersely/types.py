@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from tersely.view import Source
 
 COVERAGE = "coverage"
-"""Name of the scorer that needs no query: `model` of its results, and the reason of the units it keeps."""
+"""Name of the scorer that works without a query: the `model` of its results, and the reason of the units that
+it keeps."""
 
 Status = Literal["compressed", "unchanged", "abstained", "bypassed", "failed_open", "degraded"]
 
@@ -36,8 +37,8 @@ class Span:
     score: float
     """The score of the unit, in [0, 1]. Higher means more likely to be needed. 0.0 if nothing was scored. If
     the model failed, the score is higher for more exact matches, but is not a probability. Without a query,
-    the score says how much the unit adds, relative to its length, to the subjects that the units with higher
-    scores cover. The best unit has 1.0."""
+    it says how much the unit covers, for its length, that units with higher scores do not. The best unit has
+    1.0."""
     reason: str
     """The reason why it was kept or dropped; docs/options-and-results.md explains each reason."""
 
@@ -55,8 +56,8 @@ class CompressedDocument:
     metadata: Mapping[str, Any]
     relevance: float
     """Score of the whole document. It comes from the caller's reranker if that was used (for `max_docs` or
-    `order="rerank"`), or else from the caller's model if there is one. Otherwise it is about the score of the
-    document's best unit. 0.0 if nothing was scored."""
+    `order="rerank"`), or else from the caller's model if there is one. Otherwise it is close to the score of
+    the document's best unit. 0.0 if nothing was scored."""
     spans: tuple[Span, ...]
 
 
@@ -76,9 +77,9 @@ class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
     A mark is between two kept units if anything between them is missing, unless these two and everything
-    between them are whole sentences of prose. A unit that was cut has a mark wherever pieces of it are
-    missing next to a kept one. With `marks="all"`, every gap has a mark. But dropped HTML comments and tags
-    leave none. In a list, the mark counts the missing entries.
+    between them are whole sentences of prose without the number of a clause. A unit that was cut has a mark
+    wherever pieces of it are missing next to a kept one. With `marks="all"`, every gap has a mark. Dropped
+    HTML comments and tags leave none. In a list, the mark counts the missing entries.
     """
 
     text_start: int
@@ -144,9 +145,9 @@ class Compression:
     - "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`.
     - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
-    - "degraded": the same with a `budget` or `rate`, or without a query. With a query, units were chosen by
-      the model's scores if it had read some of them, otherwise by exact matches. Without a query, they were
-      chosen from those that had been read.
+    - "degraded": the model failed or its time was up, and there was a `budget` or `rate`; or the time was up,
+      and there was no query. With a query, units were chosen by the model's scores if it had read some of
+      them, otherwise by exact matches. Without a query, they were chosen from those that had been read.
     """
     reason: str | None
     """The reason why the status is not "compressed"; None if it is."""

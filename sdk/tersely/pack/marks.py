@@ -22,7 +22,7 @@ from tersely.units import Series, Unit
 
 _LONG, _SHORT = "[…]", "…"
 _CLAUSE = re.compile(r"(?:§\s*)?\d{1,3}(?:\.\d{1,3})+[.)]?\s")
-"""The number at the start of a clause, such as 1.12. Readers miss it if it is left out without a mark."""
+"""The number at the start of a clause, such as 1.12. Without a mark, a gap in the numbers puzzles readers."""
 
 
 class Omission(NamedTuple):
@@ -40,7 +40,7 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
     Args:
         units: all units of a request.
         document: the positions of the document's units.
-        kept: the kept ones of them, ascending.
+        kept: the positions of the kept units, ascending.
     """
     active = {series for at in kept if (series := units[at].link.series) is not None}
     if not active:

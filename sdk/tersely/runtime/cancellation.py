@@ -53,7 +53,7 @@ class Cancellation:
 
 
 class TimeLimit:
-    """The time at which work on a request has to stop, counted from now; None for never.
+    """The time at which work on a request has to stop: `seconds` from now, or never if that is None.
 
     With `outer`, the limit of a larger request that contains this one, it is never later than that limit.
     """

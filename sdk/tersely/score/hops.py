@@ -1,7 +1,7 @@
-"""Find sentences of other documents to which the best sentences of the first pass lead: the second hop.
+"""The second hop: find sentences to which the best sentences of the first pass lead in other documents.
 
-search_paths   reads windows again, each after one of the best sentences of another document (the evidence);
-               a path goes from this sentence to a sentence of the window
+search_paths   reads windows again, each with one of the best sentences of another document (the evidence) in
+               front of it; a path goes from this sentence to a sentence of the window
 SecondStage    compares the best sentences of a request with each other
 """
 
@@ -100,9 +100,10 @@ def search_paths(
 def path_features(m: Matches, logits: Logits, first_logits: Floats, hops: Sequence[Hop]) -> Floats:
     """Return (sentences, len(PATH_FEATURES)): how well each sentence continues from the starts of the hops.
 
-    The value of a path is the sum of two numbers: the lead of the start's logit over the best sentence's, and
-    the logit of the path's end, read after the start. A start gets the logit of its best end. The order of
-    the hops does not matter. Rows of sentences that were not read again are 0.
+    The value of a path is the sum of two numbers: the start's logit minus the best sentence's (at most 0),
+    and the logit of the path's end, read after the start. A start gets the logit of its best end. The order
+    of the hops does not matter. Rows of sentences that were not read again are 0, except that a start keeps
+    what it leads to.
     """
     size = len(first_logits)
     columns = np.zeros((len(PATH_FEATURES), size))
@@ -137,9 +138,9 @@ def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return (chosen, chosen, len(RELATIONS)) for each pair of the chosen sentences, in ascending order.
 
     Terms of the question do not count, because every answering sentence has some of them. The five numbers
-    for sentences i and j are the cosine of their terms, the weight of the terms that they share, the share of
-    the title of j's document that i contains, the same with i and j exchanged, and 1 if they are in one
-    document. Both shares are 0 inside a document.
+    for sentences i and j are the cosine of their terms, log(1 + the weight of the terms that they share), the
+    share of the title of j's document that i contains, the same with i and j exchanged, and 1 if they are in
+    one document. Both shares are 0 inside a document.
     """
     size = len(chosen)
     is_new = np.ones(len(m.idf), dtype=np.bool_)

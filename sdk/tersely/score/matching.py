@@ -69,7 +69,7 @@ class Presence:
         return np.bincount(self.columns, minlength=self.shape[1])
 
     def any_of(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return whether any of the chosen rows contains each term, shape (terms,)."""
+        """Return, for each term, whether any of the chosen rows contains it; shape (terms,)."""
         out = np.zeros(self.shape[1], dtype=np.bool_)
         out[self.columns[chosen[self.rows]]] = True
         return out
@@ -165,7 +165,7 @@ class PhraseFinder:
             for character, following in self._next[state].items():
                 self._shorter[following] = self._step(self._shorter[state], character)
                 queue.append(following)
-        # No phrase goes beyond a run of characters that occur in phrases.
+        # Each match is inside a run of characters that occur in phrases, so only these runs are searched.
         characters = sorted({character for phrase in phrases for character in phrase})
         self._runs = re.compile(f"[{''.join(map(re.escape, characters))}]+")
 

@@ -18,13 +18,13 @@ _GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
 _WIDE_GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S|^[A-Z]{3,}\s{2,}\S")
 """A gap that is too wide for justified text, or is after a word in capitals."""
 _FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
-"""A line with at least this many gaps, and one for so many words, has columns."""
+"""A line has columns if it has at least `_FEWEST_GAPS` gaps, and one for each `_WORDS_FOR_GAP` words."""
 _LONGEST_LINE = 2000
 _WORD = re.compile(r"\S+")
 _FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")
-"""A word in capitals before a gap. In a text of more than capitals it names the field of its line."""
+"""A word in capitals before a gap. Unless all words are in capitals, it names the field of its line."""
 _NUMBER = re.compile(r"\d{5}")
-"""A part of a word that is too long for a year: the word is a value."""
+"""Five digits in a row: too long for a year, so the word is a value."""
 _TIME = re.compile(r"\d+:\d\d:\d\d")
 _RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
 """The line that psql or MySQL prints above a record if each value is on a separate line."""
@@ -154,7 +154,7 @@ def are_names(first: str, below: Sequence[str]) -> bool:
 
 
 def names_values(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row names the columns of values, but not the labels before them, as in R."""
+    """Return whether a row names the columns of values, but not the column of labels, as R prints it."""
     has_value = any(map(VALUE.fullmatch, first.split()))
     names = find_words(first)
     return len(names) > 1 < len(below) and not has_value and all(_has_values(names, row, 2) for row in below)
@@ -184,7 +184,7 @@ def _find_labelled_end(lines: Lines, index: int) -> int | None:
 
 
 def _are_numbered(line: str) -> bool:
-    """Return whether the cells of a row with numbers are all one word and a number, as `Crane 1` is."""
+    """Return whether all cells with a number are the same word and different numbers, such as `Crane 1`."""
     cells = [cell.split() for cell in _GAP.split(line[:_LONGEST_LINE].strip())]
     numbered = [cell for cell in cells if any(map(VALUE.fullmatch, cell))]
     are_pairs = all(len(cell) == 2 and cell[0].isalpha() and cell[1].isdigit() for cell in numbered)
@@ -207,8 +207,8 @@ def _lacks_first_cell(lines: Lines, index: int) -> bool:
 
 
 def _heads_rows(lines: Lines, index: int) -> bool:
-    """Return whether a line is the head of the two lines below it: both are indented more, without numbers
-    that are aligned to the right."""
+    """Return whether a line is the head of the two lines below it: both are indented more. None of the three
+    begins with a number, because numbers are often aligned to the right."""
     rows = range(index, min(index + 3, len(lines)))
     has_number = any(VALUE.match(lines.texts[row].lstrip()) for row in rows)
     return (
@@ -270,7 +270,7 @@ ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only
 
 
 def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Open a table without rules, or the records of a database: return a node with the rows as children.
+    """Open a table with aligned columns, or the records of a database: return a node with rows as children.
 
     The names of the columns, if there are any, are its head.
     """

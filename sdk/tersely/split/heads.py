@@ -46,7 +46,7 @@ class Head:
     is_line: bool = False
     """Whether it is a line or an item, which is kept with the first line of its body."""
     text_indent: int | None = None
-    """The spaces before the text of an entry of a log that announces others."""
+    """For an entry of a log that announces others: the number of spaces before its text."""
     is_named: bool = False
     """Whether the lines that it announces begin with its first name, as in messages of a compiler."""
     is_option_or_record: bool = False
@@ -56,7 +56,7 @@ class Head:
     announcer: Head | None = None
     """The line right above a heading, or above an earlier one like it, that announces it."""
     begin: int = 0
-    """The first unit of its whole statement: of an `else`, the `if`; of most other heads, the head itself."""
+    """The first unit of its whole statement: for an `else`, the `if`; for most other heads, itself."""
 
     def ends_at(self, depth: int, indent: int) -> bool:
         """Return whether the section of this heading ends at a heading with this depth and indent.
@@ -119,16 +119,16 @@ class State:
     """The line that begins a step of a job, or a record. It heads all lines down to the next such line."""
 
     def start_section(self) -> None:
-        """Forget all heads but headings, BEGIN lines and the sender."""
+        """Forget all heads except headings, titles of clauses, BEGIN lines, the sender and what continues."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
         self.quote = self.label = self.entry = self.separator = self.step = None
 
     def end_sections(self, place: Place) -> None:
-        """Forget headings, clauses and a sender that are indented more than a place, and titles of tables.
+        """Forget headings, clauses and a sender that are indented more than a place.
 
-        Also forget headings that a line announces, if the place is the same line again, and all headings if
-        it is a category of a page in wikitext.
+        Unless it is a table, also forget titles of tables. If it repeats the line that announced a heading,
+        forget that heading and those below it. At a category of a page in wikitext, forget all headings.
         """
         is_table = place.block.kind == "table"
         if self.sender and self.sender.indent > place.indent:
@@ -144,7 +144,7 @@ class State:
                 heads.pop()
 
     def end_clauses(self, place: Place) -> None:
-        """Forget the clauses that end at a clause, and the records that they begin."""
+        """Forget the clauses that end if a clause begins here, and the records that began with them."""
         clause = CLAUSE.match(place.line) if place.is_text else None
         if clause is None or (clause["word"] and place.block.kind == "sentence"):
             return
@@ -153,7 +153,9 @@ class State:
             self.close_record(clauses.pop())
 
     def close_headings(self, depth: int, indent: int) -> Head | None:
-        """Forget the headings that end at another one; return what announces the last one with this depth.
+        """Forget the headings whose sections a new heading ends.
+
+        Return what announced the outermost of them, if it has the same depth.
 
         If they are a section and a section around it, also forget a sender in the inner one.
         """
@@ -249,7 +251,7 @@ class Depths:
             return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():
-            # The heading is inside a section if the first sign was one such as that of `--- a ---`.
+            # If the first sign was one such as that of `--- a ---`, underlined headings are inside sections.
             is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS
             base = _SECTION if is_inside else _RULED
             return base + self._find_style(rule + text[0] * (not text[0].isalnum()))

@@ -1,7 +1,7 @@
 """Sessions: commands typed at a prompt, with the output of each below it.
 
 Each output is split on its own, so that nothing in it reaches into the next one. All its units need the
-command.
+command, and the command is kept only with a unit of its output.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _PROMPT = re.compile(
     )""",
     re.MULTILINE | re.VERBOSE,
 )
-"""What a program prints in front of a command. R prompts with `>`, as mails quote: only a call follows it."""
+"""What a program prints in front of a command. The prompt of R, `>`, also marks quotations in mails, so it
+counts only before a call, an index or an assignment."""
 _CONTINUED = re.compile(r"\.{3}(?:\s|$)|\s*\.{3}:\s|\s{3,4}[-'\">]{1,2}>\s|[\w.]*[-'(][#>]\s")
 """A further line of a command, such as `... ` of Python or `    -> ` of MySQL."""
 _QUOTED = re.compile(r"^>{1,2} ", re.MULTILINE)
