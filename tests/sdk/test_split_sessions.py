@@ -219,6 +219,11 @@ def test_a_command_may_have_several_lines(command: str) -> None:
     assert [line for _, line in list_units(text)] == [command, "red", f"{prompt} 7", "old"]
 
 
+def test_a_prompt_in_the_lines_of_a_command_begins_no_other() -> None:
+    lines = ["$ crane \\\n$ lift", "red", "$ lamp", "old"]
+    assert [line for _, line in list_units("\n".join(lines))] == lines
+
+
 def test_a_document_in_a_session_is_still_a_document() -> None:
     text = '$ cat crane.json\n{"rope": [40, 9]}\n$ cat lamp.json\n{"oil": 12}\n'
     assert [kind for kind, _ in list_units(text)] == ["line", "json", "line", "json"]

@@ -45,8 +45,11 @@ def find_commands(text: str) -> list[Range]:
     if first is None or (first.lastgroup == "python" and _QUOTED.search(text)):
         return []
     key = _find_key(first)
-    found = [prompt for prompt in _PROMPT.finditer(text, start) if _find_key(prompt) == key]
-    commands = [_find_range(text, prompt.start()) for prompt in found]
+    commands: list[Range] = []
+    for prompt in _PROMPT.finditer(text, start):
+        is_new = not commands or prompt.start() >= commands[-1][1]
+        if is_new and _find_key(prompt) == key:  # not a further line of the command above
+            commands.append(_find_range(text, prompt.start()))
     has_output = any(
         text[end:below].strip() for (_, end), (below, _) in pairwise([*commands, (len(text), 0)])
     )
@@ -76,7 +79,7 @@ def split_session(text: str, commands: list[Range], split: Callable[[str], list[
     units: list[Unit] = []
     for (start, end), (below, _) in pairwise([*commands, (len(text), 0)]):
         at = len(units)
-        output = [_move(unit, end, at) for unit in split(text[end : max(end, below)])]
+        output = [_move(unit, end, at) for unit in split(text[end:below])]
         link = (
             Link(None, 1, tuple(n for n in (*output[0].link.needs, at + 1) if n != at), "frame")
             if output
