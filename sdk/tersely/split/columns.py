@@ -67,10 +67,9 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
         rows = texts[start + 1 : start + 3]  # its first cell is empty, as in an opening balance
 
     def is_aligned(row: str) -> bool:
-        has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
-        return has_gap and (fits(names, row) or (columns > 2 and _has_cells(names, row)))
+        return fits(names, row) or (columns > 2 and _has_cells(names, row))
 
-    below = list(takewhile(is_aligned, rows))
+    below = list(takewhile(lambda row: is_aligned(row) and _GAP.search(row[:_LONGEST_LINE]), rows))
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
     if not are_names(texts[index], below) or _lacks_first_cell(lines, index):
@@ -80,7 +79,7 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
         has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
         if not has_gap and _LABELLED.match(row):
             return False
-        if is_aligned(row) or fits(names, row) or _continues(names, row) or _is_detail(names, row):
+        if is_aligned(row) or _continues(names, row) or _is_detail(names, row):
             return True
         count = len(row.split())
         return count >= len(names) or (count >= columns and has_gap)  # shifted by a long value

@@ -31,7 +31,7 @@ def find_continued_end(lines: Lines, index: int) -> int | None:
         end = index + 1
         while end < len(lines) and not lines.is_blank(end) and is_continued(lines.texts[end - 1]):
             end += 1
-    elif _names_values(lines.texts[index : index + 2]):
+    elif _has_values_below(lines.texts[index : index + 2]):
         end = index + 2
     else:
         end = index + 1
@@ -41,7 +41,7 @@ def find_continued_end(lines: Lines, index: int) -> int | None:
     return end if end > index + 1 else None
 
 
-def _names_values(texts: Sequence[str]) -> bool:
+def _has_values_below(texts: Sequence[str]) -> bool:
     """Return whether a line such as `RX: bytes errors` names the values in the line below it."""
     label, *names = texts[0][:_LONGEST_LINE].split() or [""]
     values = texts[-1][:_LONGEST_LINE].split()
