@@ -80,13 +80,11 @@ def split_session(text: str, commands: list[Range], split: Callable[[str], list[
     for (start, end), (below, _) in pairwise([*commands, (len(text), 0)]):
         at = len(units)
         output = [_move(unit, end, at) for unit in split(text[end:below])]
-        link = (
-            Link(None, 1, tuple(n for n in (*output[0].link.needs, at + 1) if n != at), "frame")
-            if output
-            else None
-        )
         command = Unit(start, end, "line", True)
-        units += [replace(command, link=link) if link else command, *output]
+        if output:
+            needs = {at + 1, *output[0].link.needs} - {at}
+            command = replace(command, link=Link(None, 1, tuple(sorted(needs)), "frame"))
+        units += [command, *output]
     return units
 
 
