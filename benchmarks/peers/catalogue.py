@@ -87,7 +87,8 @@ PEERS = (
         "claw-compactor",
         package="claw-compactor",
         version="7.1.0",
-        setup="`FusionEngine` on all documents as one text",
+        setup="`FusionEngine` on all documents as one text, without torch: with it, its model, which comes "
+        "without weights, would drop tokens at random",
         takes_size=False,
     ),
     Peer(

@@ -176,6 +176,7 @@ def load_contextpress() -> Compress:
 
 
 def load_claw() -> Compress:
+    sys.modules["torch"] = None  # type: ignore[assignment]  # see its setup in the catalogue
     from claw_compactor.fusion.engine import FusionEngine
 
     engine = FusionEngine()
