@@ -101,6 +101,28 @@ CASES = {
 6* 1 4   |     \\\\--- org.pier:oil:2.2
 7  1 4 6 |          \\\\--- org.pier:can:1.0
 """,
+    "a label above a line that is indented less": """
+1*       |Lift[0]:
+2  1     |  Crane: red
+3* 1     |  Advice:
+4  1 3   |The hook of the red crane was greased.
+         |
+5*       |Lift[1]:
+6  5     |  Crane: old
+7* 5     |  Advice:
+8  5 7   |The rope of the old crane was cut.
+""",
+    "names of columns that are indented more than the rows": """
+1*       |Rests:
+2  1     |    Low   High
+3  1     |    0.2    0.4
+         |
+4*       |Weights:
+5* 4     |            Crane  Hook  Rope
+6  4 5   |north 0.2698  0.1263   4.683
+7  4 5   |south 7.5094  0.0850   6.882
+8  4 5   |east  7.4373  0.7448   9.986
+""",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 
 from tersely.split.columns import find_words, fits
 from tersely.split.lines import CLOSER, LONGEST_ITEM, Lines
-from tersely.split.places import CUE, Place, is_comment, opens
+from tersely.split.places import CUE, Place, announces, is_comment, opens
 from tersely.split.records import LABEL, first_word
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
@@ -36,6 +36,21 @@ def find_titles(places: Sequence[Place]) -> Iterator[Place]:
         is_caption = below.run == place.run and below.block.kind == "log"
         if place.block.kind == "line" and (is_alone or is_caption):
             yield place
+
+
+def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict[int, int]) -> None:
+    """Tie each line that ends with a colon to the block right below it, if it has no body so far.
+
+    A label does not belong to a label above it that is indented alike: the value of that one is empty.
+    """
+    for place, below in pairwise(places):
+        label = place.units[0]
+        is_label = place.block.kind == "line" and below.run == place.run and announces(place.line)
+        is_empty = below.indent == place.indent and LABEL.match(below.line) is not None
+        if is_label and not is_empty and label not in bodies:
+            bodies[label] = below.units[0]
+            for unit in below.units:
+                needs[unit] = {*needs.get(unit, ()), *needs.get(label, ()), label}
 
 
 def find_messages(places: Sequence[Place]) -> Iterator[Place]:

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Sequence
 from tersely.split import surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
-from tersely.split.headlines import find_headers
+from tersely.split.headlines import find_headers, tie_labels
 from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, CUE, RULE, Place, find_places, is_rule
+from tersely.split.places import CLAUSE, CUE, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.units import Link
@@ -100,12 +100,11 @@ class _LinkFinder:
                 state.step = self._head(place.units[0], place)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._dividers.add(place.units[0])
-            if divides:
-                state.separator = self._head(place.units[0], place)
-                continue
-            self._add_heads(place, state)
-            state.separator = None
+            if not divides:
+                self._add_heads(place, state)
+            state.separator = self._head(place.units[0], place) if divides else None
         with_body = {need for needs in self._needs.values() for need in needs}
+        tie_labels(self._places, self._needs, self._bodies)
         self._tie_heads()
         surroundings.tie_comments(self._places, self._needs)
         links: dict[int, Link] = {}
@@ -127,9 +126,9 @@ class _LinkFinder:
     def _need(self, place: Place, heads: Sequence[Head]) -> None:
         """Make all units of a block need these heads."""
         needs = {unit for head in heads for unit in head.units}
-        for head in heads:
-            if head.is_line and self._bodies.get(head.units[-1], -1) in self._comments:
-                self._bodies[head.units[-1]] = place.units[0]
+        for unit in (head.units[-1] for head in heads if head.is_line):
+            if unit not in place.units and self._bodies.get(unit, -1) in self._comments:
+                self._bodies[unit] = place.units[0]
         self._needs.update(dict.fromkeys(place.units, needs))
 
     def _find_heads(self, unit: int) -> Iterable[int]:
@@ -281,7 +280,7 @@ class _LinkFinder:
             state.clauses.append(head)
             if is_title:
                 state.titles.add(clause["number"], head)
-        if surroundings.announces(self._lines.texts[place.block.last - 1]):
+        if announces(self._lines.texts[place.block.last - 1]):
             level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
                 self._frames.add(last)

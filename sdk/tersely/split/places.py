@@ -200,6 +200,11 @@ def opens(place: Place) -> bool:
     return place.line.rstrip().endswith(("{", "[", "("))
 
 
+def announces(line: str) -> bool:
+    """Return whether a line ends with a colon. Signs of emphasis may follow the colon."""
+    return line.rstrip().rstrip("*_`").endswith((":", "："))
+
+
 def is_comment(block: Block) -> bool:
     """Return whether the lines of a block begin with the sign of a comment."""
     return block.prefix.startswith(_COMMENTS)

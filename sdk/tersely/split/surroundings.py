@@ -11,7 +11,7 @@ from tersely.split.heads import Head
 from tersely.split.leaders import find_alien, find_leaders, find_stamps
 from tersely.split.lines import FRAME, Lines
 from tersely.split.logs import find_text_indent
-from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, is_comment
+from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, announces, is_comment
 from tersely.split.prose import SPEAKER, Block
 from tersely.split.records import LABEL, OPTION, QUESTION, first_word
 
@@ -228,11 +228,6 @@ def is_title(place: Place) -> bool:
     if inner and inner["number"].startswith(f"{clause['number']}."):
         return True
     return below.run != place.run and below.block.kind == "sentence"
-
-
-def announces(line: str) -> bool:
-    """Return whether a line ends with a colon. Signs of emphasis may follow the colon."""
-    return line.rstrip().rstrip("*_`").endswith((":", "："))
 
 
 def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
