@@ -40,7 +40,7 @@ _COUNT_SPEED = 4_000_000
 _ALWAYS_SPLIT = 200_000
 """Number of code points that may be split, however short the time limit is."""
 _WITH_FIRST_PIECE = ("list_item", "log")
-"""Kinds of units whose other pieces need the first one, which has the bullet or the time."""
+"""Kinds of units whose later pieces need the first one, which has the bullet or the time."""
 
 
 class Bypass(NamedTuple):
@@ -56,28 +56,28 @@ class Split:
 
     documents: Sequence[Document]
     units: Sequence[Unit]
-    """All units, by document and place."""
+    """The units of all documents, in order."""
     offsets: Sequence[int]
-    """Position of the first unit of each document, followed by the number of all units."""
+    """Position of the first unit of each document, then the number of all units."""
     title_costs: Sequence[int]
     """Cost of each document's title line."""
     costs_in_tokens: bool
-    """Whether costs are tokens. Without a limit they are code points, which cost nothing to count."""
+    """Whether costs are tokens. Without a limit, or with a bypass, they are code points: faster to count."""
     tokens_before: int
     """Tokens of the text with nothing dropped."""
     limit: int
     """Largest number of tokens of the text; `tokens_before` if the options set no limit."""
     bypass: Bypass | None = None
-    """Set if everything is kept without scores. The units are then whole."""
+    """Set if everything is kept without scores. Then no unit was opened or cut."""
     unread: Sequence[Unit] = ()
-    """The ends of documents, if there was no time to split them. No other unit overlaps them."""
+    """The ends of documents that there was no time to split, each as one unit. They are not in `units`."""
 
     def positions(self, doc: int) -> range:
         """Return the positions of a document's units."""
         return range(self.offsets[doc], self.offsets[doc + 1])
 
     def join_unread(self) -> Split:
-        """Return a copy that has the unread ends of documents among its units."""
+        """Return a copy that has the `unread` units among its units."""
         if not self.unread:
             return self
         rests = {unit.doc: [unit] for unit in self.unread}
@@ -98,7 +98,7 @@ class Split:
 
 
 def split(documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]) -> Split:
-    """Split documents into units that know their cost and what they depend on.
+    """Split documents into units with their costs and the units that they need.
 
     A block that is too large to be kept whole is opened: divided into its parts. A unit is cut into pieces
     if it exceeds the level of detail, or if it and its document's title exceed the limit.
@@ -113,7 +113,7 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
         whole.append(document.preparation.units if is_prepared else split_units(document.text[:end]))
         rest = strip(document.text, end, len(document.text))
         rests.append([Unit(*rest, "line", True, doc, len(whole[-1]))] if rest else [])
-    everything = [[*own, *rest] for own, rest in zip(whole, rests, strict=True)]
+    everything = [[*units, *rest] for units, rest in zip(whole, rests, strict=True)]
     tokens_before = count(_join_whole(documents, everything))
     limit = options.limit(tokens_before)
     bypass = _find_bypass(options, sum(map(bool, everything)), tokens_before, limit)
@@ -121,23 +121,23 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
     measure = count if costs_in_tokens else len
     titles = [measure(title_line(document)) for document in documents]
     if bypass is None:
-        parts = _divide(documents, whole, titles, options, count, tokens_before, limit)
+        divided = _divide(documents, whole, titles, options, count, tokens_before, limit)
     else:
-        parts = (
+        divided = (
             [Unit(u.start, u.end, u.kind, u.divisible, doc, n) for n, u in enumerate(units)]
             for doc, units in enumerate(whole)
         )
     unread = [unit for rest in rests for unit in rest]
-    units, offsets = _join(parts)
+    units, offsets = _join(divided)
     return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass, unread)
 
 
-def _join(parts: Iterable[Sequence[Unit]]) -> tuple[list[Unit], list[int]]:
-    """Return the units of all documents, and the offsets of `Split`."""
+def _join(units_by_document: Iterable[Sequence[Unit]]) -> tuple[list[Unit], list[int]]:
+    """Return `Split.units` and `Split.offsets`."""
     units: list[Unit] = []
     offsets = [0]
-    for own in parts:
-        units += own
+    for document_units in units_by_document:
+        units += document_units
         offsets.append(len(units))
     return units, offsets
 
@@ -156,9 +156,9 @@ def title_line(document: Document) -> str:
 
 
 def _find_ends(documents: Sequence[Document]) -> list[int]:
-    """Return how far each document is split: to its end, unless the time limit is too short for that.
+    """Return where splitting stops in each document: at its end, unless the time limit is too short.
 
-    In that case the documents share the time equally. Longer documents get what shorter ones do not need. A
+    Then the documents share the time equally. Longer documents get what shorter ones do not need. A
     document that needs more than its share is cut off between two lines. But a text that begins with a
     bracket is split whole or not at all, because half of it would not parse.
     """
@@ -240,11 +240,11 @@ def _divide(
         units: list[Unit] = []
         for at, unit in enumerate(arrange(text, own, doc, is_large, sizes)):
             moved.append(base + len(units))
-            pieces = [unit] if bounds is None else _cut_large(text, unit, bounds[1], len, is_alone)
-            parts = [part for piece in pieces for part in _cut_large(text, piece, room, measure, is_alone)]
+            level_pieces = [unit] if bounds is None else _cut_large(text, unit, bounds[1], len, is_alone)
+            pieces = [p for piece in level_pieces for p in _cut_large(text, piece, room, measure, is_alone)]
             if unit.kind in _WITH_FIRST_PIECE:
-                parts[1:] = [part.add_need(at) for part in parts[1:]]
-            units += parts
+                pieces[1:] = [piece.add_need(at) for piece in pieces[1:]]
+            units += pieces
         if len(units) > len(own):
             siblings = Counter(unit.parent for unit in units)
             units = [replace(u, is_part=True) if siblings[u.parent] > 1 else u for u in units]

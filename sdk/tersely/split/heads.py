@@ -1,4 +1,4 @@
-"""Heads: the blocks that others need, which of them apply at a place, and how deep headings are."""
+"""Heads: the blocks that other blocks need, which of them apply to a block, and how deep headings are."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=].*[^=]\1)")
 """A heading between equals signs, as in wikitext and AsciiDoc: the more signs, the deeper."""
 _STARRED = re.compile(r"(\*{1,6}) ")
-"""The stars before a heading of org."""
+"""The stars before a heading of Org mode."""
 _LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 _LATEX = re.compile(rf"\\({'|'.join(_LATEX_LEVELS)})\b")
 _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
-"""A heading with a row of signs after it, as Ansible prints: PLAY, and TASK below it."""
+"""A heading with a row of signs after it, as Ansible prints it for each PLAY and each TASK in it."""
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
-"""Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
+"""Smallest depths of headings: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
 _CATEGORY = re.compile(r"\[\[[^\W\d_]+:[^\]\n]+\]\]\s*$")
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
-_MOST_STYLES = 5
+_MAX_OFFSET = 5
+"""Largest number that a number or a sign adds to such a depth."""
 _NESTED = 2
-"""Fewest spaces by which a heading in a section is indented more than the title of the section."""
+"""A heading that is indented at least this much more than a title is in the title's section."""
 
 
 @dataclass(slots=True)
 class Head:
-    """A place that others need as a head."""
+    """A block that other blocks need."""
 
     units: tuple[int, ...]
     """Indices of its units, and of the heads that it needs itself."""
@@ -40,7 +41,7 @@ class Head:
     body_indent: int = -1
     """The indent of the first block that it announces."""
     anchor: tuple[int, ...] = ()
-    """The line between BEGIN and END that names the record or its columns."""
+    """The line after BEGIN or `{` that names the record, or its columns."""
     first_indent: int = 0
     """The indent of the first line of a clause."""
     is_line: bool = False
@@ -48,7 +49,7 @@ class Head:
     text_indent: int | None = None
     """For an entry of a log that announces others: the number of spaces before its text."""
     is_named: bool = False
-    """Whether the lines that it announces begin with its first name, as in messages of a compiler."""
+    """Whether the lines that it announces repeat its text up to the colon, as messages of a compiler do."""
     is_option_or_record: bool = False
     """Whether it is the name of a command's option, or the first line of a record inside another one."""
     line: str = ""
@@ -61,7 +62,7 @@ class Head:
     def ends_at(self, depth: int, indent: int) -> bool:
         """Return whether the section of this heading ends at a heading with this depth and indent.
 
-        It does not end at a heading such as `  [Ada]` that is indented more than a title.
+        The section of a title does not end at a heading such as `  [Ada]` that is indented more.
         """
         is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _NUMBERED and self.depth == _TITLE
         return self.indent > indent or (self.depth >= depth and not is_below)
@@ -119,16 +120,17 @@ class State:
     """The line that begins a step of a job, or a record. It heads all lines down to the next such line."""
 
     def start_section(self) -> None:
-        """Forget all heads except headings, titles of clauses, BEGIN lines, the sender and what continues."""
+        """Forget all heads but headings, titles of clauses, BEGIN lines, the sender and `continued`."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
         self.quote = self.label = self.entry = self.separator = self.step = None
 
     def end_sections(self, place: Place) -> None:
-        """Forget headings, clauses and a sender that are indented more than a place.
+        """Forget headings, clauses and a sender that are indented more than the block at `place`.
 
-        Unless it is a table, also forget titles of tables. If it repeats the line that announced a heading,
-        forget that heading and those below it. At a category of a page in wikitext, forget all headings.
+        Also forget titles of tables, unless the block is a table. If the block repeats the line that
+        announced a heading, forget that heading and those below it. If it is a category of wikitext, forget
+        all headings.
         """
         is_table = place.block.kind == "table"
         if self.sender and self.sender.indent > place.indent:
@@ -144,7 +146,7 @@ class State:
                 heads.pop()
 
     def end_clauses(self, place: Place) -> None:
-        """Forget the clauses that end if a clause begins here, and the records that began with them."""
+        """If a clause begins here, forget the clauses that it ends, and the records that began with them."""
         clause = CLAUSE.match(place.line) if place.is_text else None
         if clause is None or (clause["word"] and place.block.kind == "sentence"):
             return
@@ -155,25 +157,25 @@ class State:
     def close_headings(self, depth: int, indent: int) -> Head | None:
         """Forget the headings whose sections a new heading ends.
 
-        Return what announced the outermost of them, if it has the same depth.
-
-        If they are a section and a section around it, also forget a sender in the inner one.
+        Return what announced the outermost of them, if it has the same depth. If more than one of them is
+        above the sender, also forget the sender.
         """
         announcer: Head | None = None
-        around = 0
+        above_sender = 0
         while self.headings and self.headings[-1].ends_at(depth, indent):
             ended = self.headings.pop()
             announcer = ended.announcer if ended.depth == depth else None
-            around += self.sender is not None and ended.begin < self.sender.begin
-        if around > 1:
+            above_sender += self.sender is not None and ended.begin < self.sender.begin
+        if above_sender > 1:
             self.sender = None
         return announcer
 
     def end_headings(self, place: Place, first: Place) -> None:
-        """Forget headings such as `---< a >---`, and those below them, if a rule ends one of them.
+        """Forget the headings that end at `place`, which is a rule.
 
-        A rule ends a heading that begins with the same sign and is equally long. It ends all headings if the
-        line below it begins like `first`, the first line of the text: then it is between records.
+        If the line below the rule begins with the same word as `first`, the first line of the text, the rule
+        is between records, and all headings end. If a heading such as `---< a >---` begins with the rule's
+        sign and is equally long, the headings with this sign end, and those below them.
         """
         below = place.below
         are_lines = below is not None and below.block.kind == first.block.kind == "line"
@@ -221,10 +223,10 @@ class State:
 
 
 class Depths:
-    """Depths of headings.
+    """Depths of the headings of one text.
 
-    Some headings are marked by signs: by a row of them below, or by a few before the text. A kind of sign
-    that occurs for the first time marks a deeper heading than the kinds that occurred earlier.
+    Signs mark some headings: a row of signs below, or a few before the text. A kind of sign that occurs for
+    the first time marks a deeper heading than the kinds that occurred earlier.
     """
 
     def __init__(self) -> None:
@@ -232,7 +234,7 @@ class Depths:
         self._first_word: str | None = None
 
     def find(self, text: str) -> int:
-        """Return the depth of a heading, from its hashes, its number, or its sign."""
+        """Return the depth of a heading, from its number or its signs."""
         text = text.strip()
         if text[0] == "|":
             return _TITLE + len(text) - len(text.lstrip("|"))
@@ -248,10 +250,10 @@ class Depths:
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)
         if numbered := CLAUSE.match(text):
-            return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
+            return _NUMBERED + min(_MAX_OFFSET, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():
-            # If the first sign was one such as that of `--- a ---`, underlined headings are inside sections.
+            # If a heading such as `--- a ---` came first, underlined headings are inside its section.
             is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS
             base = _SECTION if is_inside else _RULED
             return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
@@ -263,4 +265,4 @@ class Depths:
     def _find_style(self, style: str) -> int:
         if style not in self._styles:
             self._styles.append(style)
-        return min(_MOST_STYLES, self._styles.index(style))
+        return min(_MAX_OFFSET, self._styles.index(style))

@@ -24,11 +24,11 @@ from tersely.split.prose import QUOTE, Block
 from tersely.split.records import ANSWER, LABEL, QUESTION, Records
 from tersely.units import Link
 
-_FEW_WORDS = 3
+_MAX_TERM_WORDS = 3
 """A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
 _DEEPEST = 16
-"""Largest depth of nested lines that is followed."""
-_MOST_HEADS = 64
+"""Largest number of nested lines, or of nested sections, that count as heads."""
+_MAX_HEADS = 64
 """If a head needs more units than this, the blocks under it do not need them, so that chains stay short."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
@@ -58,7 +58,7 @@ class _LinkFinder:
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
         self._comments = {-1, *(place.units[0] for place in places if surroundings.is_note(place))}
-        """The units that no head is kept for if another one is under it; -1 is no unit."""
+        """Comments, and -1 for no unit. A head is kept with the first other unit under it."""
         self._names: dict[int, int] = {}
         """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
         self._records = Records(places)
@@ -92,9 +92,9 @@ class _LinkFinder:
                 state.step = state.sender = state.entry = state.record = state.quote = None
             heads = state.list_heads(place.indent)
             if not divides and (cycle := self._cycles.get(place)):
-                own = [self._head(head.units[0], head) for head in cycle.heads]
-                heads = [*state.list_fixed(), *filter(cycle.allows, heads), *own, *cycle.names]
-            heads += [self._head(unit, own) for own in self._headers.get(place, ()) for unit in own.units]
+                cycle_heads = [self._head(head.units[0], head) for head in cycle.heads]
+                heads = [*state.list_fixed(), *filter(cycle.allows, heads), *cycle_heads, *cycle.names]
+            heads += [self._head(unit, row) for row in self._headers.get(place, ()) for unit in row.units]
             self._need(place, heads)
             if is_step:
                 state.step = self._head(place.units[0], place)
@@ -132,9 +132,9 @@ class _LinkFinder:
         self._needs.update(dict.fromkeys(place.units, needs))
 
     def _find_heads(self, unit: int) -> Iterable[int]:
-        """Return the units that a unit needs; none if they are more than _MOST_HEADS."""
+        """Return the units that a unit needs; none if they are more than _MAX_HEADS."""
         needs = self._needs.get(unit, ())
-        return needs if len(needs) <= _MOST_HEADS else ()
+        return needs if len(needs) <= _MAX_HEADS else ()
 
     def _head(self, unit: int, place: Place, depth: int = 0) -> Head:
         units = (*self._find_heads(unit), unit)
@@ -188,7 +188,7 @@ class _LinkFinder:
             state.quote = None
         if state.quote and self._around.ends_quote(place):
             state.quote, state.sender = None, state.sender if place.block.prefix else None
-        # A rule between records is no part of the record above it.
+        # A rule between records is not part of the record above it.
         next_run = place.below.run if place.below and is_rule(place.block, line) else run
         is_record = place.starts_run and not place.is_titled and self._records.holds(next_run)
         if state.sender and is_record and indent <= state.sender.indent:
@@ -266,7 +266,7 @@ class _LinkFinder:
         if is_question:
             self._frames |= {first, last}
             state.question = self._head(last, place)
-            state.question.is_line = True  # keeps the question with the first unit of its answer
+            state.question.is_line = True  # so the question is kept with the first unit of its answer
         elif place.speaks and not ANSWER.match(line):
             state.speaker = self._head(first, place)
         is_title = surroundings.is_title(place)
@@ -333,7 +333,7 @@ class _LinkFinder:
             state.parents.append(parent)
             return
         unit = place.units[-1] if place.block.kind == "sentence" and not is_item else place.units[0]
-        is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
+        is_term = place.block.kind == "line" and len(place.line.split()) <= _MAX_TERM_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
         names = surroundings.find_names(place) if is_near else []

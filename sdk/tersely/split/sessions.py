@@ -1,7 +1,7 @@
 """Sessions: commands typed at a prompt, with the output of each below it.
 
-Each output is split on its own, so that nothing in it reaches into the next one. All its units need the
-command, and the command is kept only with a unit of its output.
+Each output is split separately, so that no heading in it applies to the next one. All units of an output need
+its command, and a command with output is kept only with a unit of it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _PROMPT = re.compile(
     )""",
     re.MULTILINE | re.VERBOSE,
 )
-"""What a program prints in front of a command. The prompt of R, `>`, also marks quotations in mails, so it
-counts only before a call, an index or an assignment."""
+"""What a program prints before a command. R's prompt, `>`, also marks quotations in mails, so it counts only
+before a call, an index or an assignment."""
 _CONTINUED = re.compile(r"\.{3}(?:\s|$)|\s*\.{3}:\s|\s{3,4}[-'\">]{1,2}>\s|[\w.]*[-'(][#>]\s")
 """A further line of a command, such as `... ` of Python or `    -> ` of MySQL."""
 _QUOTED = re.compile(r"^>{1,2} ", re.MULTILINE)
@@ -38,7 +38,7 @@ _QUOTED = re.compile(r"^>{1,2} ", re.MULTILINE)
 def find_commands(text: str) -> list[Range]:
     """Return the ranges of the commands of a session.
 
-    A session begins with a prompt that recurs, and has output. Any other text has no commands.
+    A session begins with a prompt that recurs, and has output. In any other text, find none.
     """
     start = len(text) - len(text.lstrip())
     first = _PROMPT.match(text, start) if start == 0 or text[start - 1] == "\n" else None
@@ -57,7 +57,7 @@ def find_commands(text: str) -> list[Range]:
 
 
 def _find_key(prompt: re.Match[str]) -> tuple[str | None, str]:
-    """Return what the prompts of a session have in common: the kind of program, or the prompt itself."""
+    """Return what all prompts of a session share: the kind, and the name if the prompt is a name."""
     is_named = prompt.lastgroup == "name"
     return prompt.lastgroup, re.split(r"[(\[=#>]", prompt["name"])[0] if is_named else ""
 
