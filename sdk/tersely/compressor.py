@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tersely.messages import CompressedMessages, Message
 
 _STEPS = ("tersely.split.documents", "tersely.score.scoring", "tersely.pack.choose", "tersely.pack.receipt")
-"""Modules that a compressor imports when it is made, because `import tersely` must not wait for them."""
+"""Modules that are imported when a compressor is made, so that `import tersely` stays fast."""
 
 
 class Compressor:
@@ -76,7 +76,7 @@ class Compressor:
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """Keep the parts that the query needs. Without a query, keep parts that together cover as much as
+        """Keep the units that the query needs. Without a query, keep units that together cover as much as
         possible.
 
         With `budget` or `rate`, the best units fill the limit; with `recall` in addition, only units that
@@ -99,9 +99,9 @@ class Compressor:
                 6,000; ZipRL, appendix J.2).
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: the gaps that get a mark. "structure": gaps in lists and in units that were cut, and gaps
-                between two kept units, unless the gap and both units are whole sentences of running text,
-                none with the number of a clause such as 1.12. "all": every gap.
+            marks: the gaps that get a mark. "structure": gaps in lists, in units that were cut, and between
+                two kept units; but none if the gap and both units are whole sentences of running text, none
+                with the number of a clause such as 1.12. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless
                 `abstain` is given or they exceed `budget`.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.
@@ -163,7 +163,7 @@ class Compressor:
         return write_receipt(units, scored, selection, model, thresholds)
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
-        """Prepare documents before any question, so that `compress` takes less time.
+        """Prepare documents before there is a question, so that `compress` takes less time.
 
         Store the bytes of `PreparedDocument.to_bytes()` with each document, and load them with `from_bytes`.
 

@@ -121,7 +121,7 @@ def decode_utf8(raw: bytes, source: str) -> str:
 def check_count(value: object, name: str, unit: str, *, minimum: int = 1) -> int:
     """Return `value` as an int. Raises InvalidInputError unless it is a whole number of at least `minimum`.
 
-    Messages name the argument and the unit ("tokens", "threads").
+    Messages begin with `name`, and name the unit ("tokens", "threads").
     """
     remedy = f"Pass a whole number of {unit}, {minimum} or more."
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -135,8 +135,8 @@ def check_count(value: object, name: str, unit: str, *, minimum: int = 1) -> int
 def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
     """Return the seconds that a call may take.
 
-    Raises InvalidInputError unless they are a positive number that a thread can wait for. Messages name the
-    argument.
+    Raises InvalidInputError unless they are a positive number that a thread can wait for. Messages begin with
+    `name`.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, Real):
         raise InvalidInputError(f"{name} is {type_name(seconds)}. Pass seconds, such as 60.0.")
@@ -184,7 +184,7 @@ def check_text(value: object, name: str, remedy: str = "Pass text.") -> str:
 
 
 def check_kind(value: object, kind: type[Item], name: str) -> Item:
-    """Return `value`. Raises InvalidInputError for an object of another class."""
+    """Return `value`. Raises InvalidInputError unless it is an instance of `kind`."""
     if not isinstance(value, kind):
         raise InvalidInputError(f"{name} is {type_name(value)}. Pass a {kind.__name__}.")
     return value
@@ -219,7 +219,7 @@ def check_compressor(value: Item) -> Item:
 
 
 def split_json_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of JSON in a text that are not blank, with their numbers from 1."""
+    """Yield each line that is not blank, with its number, counted from 1."""
     # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -233,7 +233,7 @@ def show_value(value: object) -> str:
 
 
 def type_name(value: object) -> str:
-    """Return the type of a value for a message: "a list", "None"."""
+    """Return how a message names the type of a value: "a list", but "None" and "True"."""
     if isinstance(value, bool | None):
         return str(value)
     name = type(value).__name__

@@ -25,10 +25,10 @@ MARK_TOKENS = 8
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT_SHARE = 1 / 4
-"""Such a sentence and the sentences added in front of it may have at most this share of the limit."""
+"""Largest share of the limit for such a sentence and what is added in front of it."""
 _HEADS_SHARE = 0.5
-"""Share of the cost of its heads that counts when a part is ranked. It is less than 1, because other parts
-may need the same heads."""
+"""Share of the cost of a part's heads that counts when the part is ranked. Other parts may need the same
+heads."""
 
 _RECORD_KINDS = frozenset({"json", "log", "row", "table", "yaml", "settings", "xml", "stanza"})
 """Kinds of units whose exact repeats are dropped."""
@@ -49,7 +49,7 @@ and may mean something else each time. The number of characters is for scripts w
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units that a compression keeps, and what the receipt needs to know about the others."""
+    """The units that a compression keeps, and what the receipt says about the others."""
 
     kept: frozenset[int]
     """Positions of the kept units."""
@@ -199,9 +199,9 @@ def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
 
 
 def _find_context(split: Split, position: int, room: int) -> set[int]:
-    """Return the sentences that a sentence needs because it opens with a reference such as "It".
+    """Return the units that a sentence needs because it begins with a reference such as "It".
 
-    Go back from the sentence. While a sentence opens with a reference, add the one before it, with its heads.
+    Go back from the sentence. While one begins with a reference, add the one before it, with its heads.
     Stop at the beginning of the paragraph, or if everything, with the sentence itself, would cost more than
     `room`.
     """
@@ -218,7 +218,7 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
 
 def _find_sentence_before(split: Split, position: int) -> int | None:
-    """If the sentence at `position` opens with a reference such as "It", return the sentence before it in its
+    """If the sentence at `position` begins with a reference such as "It", return the one before it in its
     paragraph. Otherwise, or if it is the first there, return None."""
     unit = split.units[position]
     text = split.documents[unit.doc].text
@@ -311,8 +311,8 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
 
 
 def _strip_signs(word: str) -> str:
-    """Drop quotation marks around a word, and punctuation after it. A mark after a digit may mean feet or
-    inches."""
+    """Drop quotation marks around a word, and punctuation after it. Keep a quotation mark after a digit: it
+    may mean feet or inches."""
     word = word.lstrip(_QUOTES)
     bare = word.rstrip(_TRAILING)
     return word[: len(bare) + 1] if bare[-1:].isdigit() and word[len(bare) :][:1] in _QUOTES else bare

@@ -1,6 +1,6 @@
 """Score every unit and every document of a request: the second step of a compression.
 
-The scores come from the model for a question, from coverage without one, and from BM25 if the model fails.
+With a question, the scores come from the model, or from BM25 if the model fails; without one, from coverage.
 All are in [0, 1], but only the model's are probabilities. With `max_docs` or `order="rerank"`, the relevance
 comes from the caller's reranker if there is one.
 """
@@ -168,11 +168,11 @@ def _run_model(
 ) -> Scores:
     """Return the model's scores, with the reranker's `relevance` if there is one.
 
-    Raises ValueError unless there is a number for each unit. Errors of the model pass through.
+    Raises ValueError unless there is a finite score for each unit. Errors of the model pass through.
     """
     to_read = range(len(split.documents))
     if relevance is not None and options.max_docs is not None:
-        # Documents after the best `max_docs` are dropped in any case, so the model need not read them.
+        # All but the best `max_docs` documents will be dropped, so the model need not read them.
         with_text = [doc for doc in to_read if split.positions(doc)]
         to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
     structure = None
@@ -201,7 +201,7 @@ def _run_model(
 
 
 def _hold_back_parts(query: str, split: Split, scores: Scores) -> Scores:
-    """Return the scores with lower `packing` for parts of structure that only echo the question."""
+    """Return the scores, with lower `packing` for units in blocks that echo the question."""
     from tersely.score.echo import HELD_BACK_SHARE, lower_parts
 
     shares = lower_parts(query, split, scores.packing)
