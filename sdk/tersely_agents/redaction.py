@@ -5,8 +5,8 @@ tests/audit/secrets.py: detect-secrets finds 16 %, Kingfisher 47 %, gitleaks 50 
 Kingfisher and gitleaks are programs of 45 and 22 MB, redact-secret is a beta, and detect-secrets
 needs six more packages.
 
-Some secrets are recognised by their form or their place (tersely_agents.secrets), the others by the name in
-front of them (here).
+tersely_agents.secrets recognises secrets by their form or their place; this module recognises the others, by
+the name in front of them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _NAME = re.compile(
           | (?<!page_)(?<!next_)(?<!prev_)(?<!sync_)(?<!tion_)(?<=[a-z0-9]_)token ) )
     \Z"""
 )
-"""A name whose value may be a secret. The group "weak" has names of many other values too, such as KEY or
-auth: their value is a secret only if it looks random, or is a login in base64."""
+"""A name whose value may be a secret. Names in the group "weak", such as KEY or auth, have many other values
+too: a value is a secret only if it looks random, or is a login in base64."""
 _VALUE = re.compile(
     r"""(?x)
     (?P<front> \\{0,3}["']? \]? \s{0,4}
@@ -58,11 +58,10 @@ _CODE = re.compile(
 """A value in code that is not a literal, or a technical term: settings.key2, password1, SHA256."""
 _HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?|localhost:\d+")
 _MAX_PASSES = 8
-"""Largest number of passes over a text. A second one finds a secret right after another; more are rare."""
+"""Largest number of passes over a text. A second finds a secret right after another; more rarely help."""
 _MAX_PASSWORD_CHARACTERS = 100
 _LONG_VALUE = 256
-"""Number of characters. A longer value that is not a secret is not searched for others, so time stays
-linear."""
+"""A value of more characters that is not a secret is not searched for secrets, so that time stays linear."""
 _ID_KEYS = frozenset({"id", "tool_call_id", "call_id"})
 
 
@@ -122,7 +121,7 @@ def _redact_once(text: str) -> str:
 
 
 def _find_secret(name: re.Match[str], value: re.Match[str]) -> str | None:
-    """Return the secret part of a named value."""
+    """Return the secret part of a named value; None if it has none."""
     if value["bare"] is None:
         secret, quoted = value["quoted"], True
     else:
@@ -157,7 +156,7 @@ def _is_secret(name: re.Match[str], value: str, *, quoted: bool) -> bool:
 
 
 def _is_said(value: str) -> bool:
-    """Return whether a word is a password in a sentence: "the password is hunter22", not "is 64-bit"."""
+    """Return whether a word after "is" is a password: "the password is hunter22", not "is 64-bit"."""
     letters, digits = sum(map(str.isalpha, value)), sum(map(str.isdigit, value))
     is_word = _CODE.fullmatch(value) is not None or value[0].isdigit()
     return len(value) >= 7 and letters >= 3 and digits >= 2 and not is_word

@@ -40,7 +40,7 @@ PINNED_SHARE = 0.5
 HELD_SHARE = 0.5
 """Share of the limit for the messages that are held back."""
 OPENED_SHARE = 0.6
-"""`PINNED_SHARE` of a session that is opened. It is larger, because redaction may have made texts longer."""
+"""`PINNED_SHARE` for a stored session. It is larger, because redaction may have made texts longer."""
 TASK_SHARE = 0.15
 """Share of the limit that the user's messages of the first prompt may always take, even with many pins."""
 USER_SHARE = 0.1
@@ -49,15 +49,15 @@ STATEMENT_SHARES = (0.05, 0.15)
 """Smallest and largest share of the limit for statements of users. The smallest is always reserved. Beyond
 it, statements get the room that system messages, pins and the first prompt do not use of their share."""
 WEAK_SHARE = 0.75
-"""Share of that room that statements of mere facts may fill. Requests and rules may fill all of it."""
+"""Share of the room for statements that mere facts may fill. Requests and rules may fill all of it."""
 
 _STATEMENTS_PER_NOTES = 3
-"""Largest number of tokens of statements, in multiples of those of the notes."""
+"""Largest ratio of the tokens of statements to the tokens of notes."""
 _OUTSIDE_ROLES = ("system", "developer", "user")
 """Roles of messages that come from outside, neither from the model nor from a tool."""
 _QUESTION_CHARACTERS = 300
-"""Number of characters of the start and of the end of a long message. Its question is likely to be in one of
-them."""
+"""Number of characters at each end of a long message that serve as the query, because a question is likely
+there."""
 
 Lookup = Callable[[str], str | None]
 """A function that returns an original by its id, or None if the id is unknown."""
@@ -65,7 +65,7 @@ Lookup = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Resetter:
-    """The rules of resets within the limits of `settings`. They change nothing."""
+    """The rules of resets, with the limits of `settings`. No method changes a transcript."""
 
     settings: MemorySettings
     count: Count
@@ -139,8 +139,8 @@ class Resetter:
         return [next(left) if s.message["role"] == "user" else s for s in first], originals
 
     def summary_request(self, transcript: Transcript) -> list[Json]:
-        """Return the context and the instruction to summarise it (v_sum). If the context is longer than the
-        limit, take its beginning and its newest steps. Raises InvalidInputError while tool calls are
+        """Return the context and the instruction to summarise it (v_sum). If the context reaches the limit,
+        take its beginning and its newest steps. Raises InvalidInputError while tool calls are
         unanswered."""
         messages = transcript.messages
         if measure_tokens(messages, self.count) >= self.settings.limit:
@@ -166,8 +166,8 @@ class Resetter:
         return merge_user_messages([*begin, *newest])
 
     def summary_options(self, tools: Sequence[Mapping[str, Any]] | None) -> Options:
-        """Return the options of a request for a summary. The tools are sent along, unused, because without
-        them the prompt would begin differently."""
+        """Return the options of a request for a summary. The tools cannot be called: they are sent so that
+        the prompt begins as before."""
         max_tokens, choice = self.settings.summary_limit, "none" if tools else None
         return {"max_tokens": max_tokens, "tools": tools, "tool_choice": choice}
 
@@ -231,7 +231,7 @@ class Resetter:
         return event, [*originals, *more]
 
     def _find_held(self, transcript: Transcript) -> list[Json]:
-        """Return the messages that follow the notes."""
+        """Return the messages that follow the notes in the new context."""
         held = list(transcript.held)
         if not held and transcript.is_over and transcript.segment.steps:
             held = list(transcript.segment.steps[-1].messages)
@@ -247,7 +247,7 @@ class Resetter:
         by: Literal["policy", "extractive"],
         reserve: int,
     ) -> Json:
-        """Return the notes that follow the kept messages. They leave `reserve` tokens."""
+        """Return the notes that follow the `kept` messages, so that `reserve` tokens stay free."""
         is_taken_out, task = self.removes_messages(transcript), transcript.user_request
         total_room = self._measure_room(transcript)
         notes_room = self.settings.summary_limit
@@ -266,7 +266,7 @@ class Resetter:
             used = measure_tokens(Segment((*kept, notes), follows_reset=True).shown, self.count)
             if used < self.settings.limit - reserve or not (notes_room or total_room):
                 return notes
-            # Halve the room, because the parts together may have more tokens than counted one by one.
+            # Halve the room: the texts together may have more tokens than the sum of their counts.
             notes_room, total_room = notes_room // 2, total_room // 2
 
     def _measure_room(self, transcript: Transcript) -> int:
@@ -289,9 +289,9 @@ class Resetter:
     def _keep_later(
         self, later: Sequence[ContextMessage], transcript: Transcript
     ) -> tuple[list[ContextMessage], Originals]:
-        """Return the later messages that are kept, and the original of one that was shortened.
+        """Return the `later` messages that are kept, and the original of one that was shortened.
 
-        Messages of the system are kept, and the user's newest one if it can be shortened to its share.
+        System messages are kept, and so is the user's newest message if it can be shortened to its share.
         """
         newest = next((s for s in reversed(later) if s.message["role"] == "user"), None)
         kept: list[ContextMessage] = []
@@ -318,7 +318,7 @@ class Resetter:
 
 
 def _split_steps(messages: Sequence[Json]) -> list[list[Json]]:
-    """Split messages into steps: the assistant's with the results that follow it, or a single one."""
+    """Split messages into steps: a message and the tool results that follow it."""
     steps: list[list[Json]] = []
     for message in messages:
         if message["role"] == "tool":
