@@ -26,8 +26,12 @@ from tersely_http.protocol import TimedProtocol
 KEY_VARIABLE = "TERSELY_API_KEY"
 FINISH_S = 1
 """Seconds in which accepted requests may finish after the signal to stop. The others are then refused."""
-_REFUSE_S, _CLOSE_S, _END_S = 1, 0.5, 5
-"""Seconds for the refusals; from there to the end of the process; from the signal to its end in any case."""
+_REFUSE_S = 1
+"""Seconds for sending the refusals."""
+_CLOSE_S = 0.5
+"""Seconds from the last answer to the end of the process."""
+_END_S = 5
+"""Longest time from the signal to the end of the process, in seconds."""
 MAX_CONNECTIONS = 500
 """Largest number of open connections, idle ones included. Further ones are answered with 503."""
 
@@ -40,7 +44,7 @@ def read_key(file: str | None) -> str | None:
     if file is not None:
         key = decode_utf8(Path(file).read_bytes(), file).strip()
         if not key:
-            raise InvalidInputError(f"{file}: there is no key in it. Write one line.")
+            raise InvalidInputError(f"{file}: has no key. Write it on one line.")
         return key
     return os.environ.get(KEY_VARIABLE) or None
 
@@ -60,10 +64,10 @@ def listen(host: str, port: int, option: str) -> socket.socket:
     Raises InvalidInputError if the port is taken or cannot be opened.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends small parts at once only if the protocol is named, not left at 0.
+    # asyncio sets TCP_NODELAY only if the protocol is named. Without it, small packets would wait.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # On Windows, this would let two programs have one port.
+        # Not on Windows (without AF_UNIX), where this option would let two programs have one port.
         if hasattr(socket, "AF_UNIX"):
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
@@ -72,9 +76,8 @@ def listen(host: str, port: int, option: str) -> socket.socket:
         opened.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         why = "is taken" if taken else f"cannot be opened ({error})"
-        raise InvalidInputError(
-            f"Port {port} {why}. Stop the program that has it, or pass another port to {option}."
-        ) from error
+        remedy = "Stop the program that has it" if taken else "Check the host"
+        raise InvalidInputError(f"Port {port} {why}. {remedy}, or pass another port to {option}.") from error
     return opened
 
 
@@ -91,7 +94,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
-        if self.server_state.tasks:  # they have been cancelled, and send their refusals
+        if self.server_state.tasks:  # cancelled requests, which send their refusals
             await asyncio.wait(self.server_state.tasks, timeout=_REFUSE_S)
         if self._signal is not None:
             self._end_process(_CLOSE_S, self._signal)
