@@ -25,7 +25,7 @@ Shared = Literal["data", "model", "threads"]
 
 
 class Options(argparse.Namespace):
-    """The shared options. Each benchmark has those that it asks `make_parser` for, `seed`, and its own."""
+    """The shared options. A benchmark has `seed`, `out`, `record`, and those it asks `make_parser` for."""
 
     data: str | None
     model: str | None
@@ -45,7 +45,7 @@ class Measured:
     model: str | None = None
     settings: Mapping[str, str | int | float] = field(default_factory=dict[str, str | int | float])
     rows: Lines = ()
-    """Rows that the tables were computed from; empty for a benchmark without rows."""
+    """Rows that the tables were computed from, if any."""
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
@@ -59,18 +59,18 @@ def make_parser(
 
     Args:
         shared: the shared options that the benchmark has.
-        limit: default of --limit, the number of cases or questions; 0 for a benchmark without it.
+        limit: default of --limit, the largest number of cases of each set; 0 for a benchmark without it.
         rounds: default of --rounds, how often everything is timed; 0 for a benchmark without it.
     """
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
     if "data" in shared:
-        parser.add_argument("--data", help="data folder (default: the environment's TERSELY_DATA)")
+        parser.add_argument("--data", help="data folder (default: $TERSELY_DATA)")
     if "model" in shared:
         parser.add_argument("--model", help="artifact folder (default: the bundled model)")
     if "threads" in shared:
         parser.add_argument("--threads", type=int, help="threads of the model (default: every usable core)")
     if limit:
-        parser.add_argument("--limit", type=int, default=limit, help="cases of each set, at most")
+        parser.add_argument("--limit", type=int, default=limit, help="largest number of cases of each set")
     if rounds:
         parser.add_argument("--rounds", type=int, default=rounds, help="how often everything is measured")
     parser.add_argument(
@@ -80,7 +80,7 @@ def make_parser(
         "--out", type=Path, metavar="FILE", help="write the run to FILE, and its rows to rows/"
     )
     parser.add_argument(
-        "--record", action="store_true", help="write the run to baselines/, and RESULTS.md anew"
+        "--record", action="store_true", help="write the run to baselines/, and rewrite RESULTS.md"
     )
     return parser
 
@@ -93,7 +93,7 @@ def run(
 ) -> int:
     """Measure with the parsed options, print the tables and write the record.
 
-    Returns the exit code: 0, or 1 with one line on standard error for an error that the caller can correct.
+    Returns the exit code: 0, or 1 after a `TerselyError`, with its message on standard error.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser.parse_args(given, namespace=options)

@@ -1,4 +1,4 @@
-"""The sessions of compaction-conformance-kit, compacted by our ways."""
+"""Measure ways to compact with compaction-conformance-kit (see `compacting`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DISTRIBUTION = "compaction-conformance-kit"
 SEEDS = (1, 2, 3, 4)
 ROUNDS = 5
 STATEMENTS = 20
-"""Statements of the session that the kit draws with a seed."""
+"""Number of statements in the session that the kit draws with a seed."""
 _ROLES = ("system", "user", "assistant")
 
 
@@ -25,7 +25,7 @@ def kit_version() -> str:
 
 
 def measure_kit(ways: Mapping[str, Compact], budgets: Sequence[float]) -> list[Line]:
-    """Return the kit's own results: a line for each budget, way and seed."""
+    """Return the kit's results: a line for each budget, way and seed."""
     benchmark: Any = import_module("compaction_kit.benchmark")
     lines: list[Line] = []
     for budget in budgets:
@@ -57,7 +57,7 @@ def _make_factory(name: str, way: Compact) -> Any:
     kit: Any = import_module("compaction_kit.compacted")
 
     class Way:
-        """A way to compact, in the kit's form."""
+        """A way to compact, with the interface that the kit calls."""
 
         def __init__(self) -> None:
             self.name = name

@@ -1,4 +1,4 @@
-"""One peer that answers requests on standard input. Runs in the peers' environment, without tersely.
+"""Run one peer, which answers requests on standard input, in the peers' environment, without tersely.
 
 The first line out is {"version", "load_seconds", "installed_bytes"}. Then each line in, {"question",
 "documents": [[title, text], ...], "share"}, gives a line out: {"text", "seconds"} or {"error"}. {"peak":
@@ -190,8 +190,8 @@ def load_claw() -> Compress:
 def load_llamaindex() -> Compress:
     """Load SentenceEmbeddingOptimizer with MiniLM.
 
-    All documents are one node: in a node of few sentences the share rounds to zero, which the optimizer
-    takes for everything. The neighbours of a sentence, which come with it by default, are left out.
+    Join all documents into one node: in a node of few sentences the share rounds to zero, and the optimizer
+    then keeps everything. Turn off the neighbours that it adds to each sentence by default.
     """
     import torch
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -256,7 +256,7 @@ def find_package(name: str) -> Path:
 
 
 def measure_installed(root: str) -> int:
-    """Return the installed size of a distribution with everything that it requires."""
+    """Return the installed size of a distribution and all that it requires, in bytes."""
     sizes: dict[str, int] = {}
     unmeasured = [root]
     while unmeasured:
@@ -277,7 +277,7 @@ def measure_installed(root: str) -> int:
 
 def main() -> None:
     """Load the peer that the command line names, and answer requests until the input ends."""
-    # LLMLingua and contextpress need tiktoken's files, which llama-index-core carries.
+    # LLMLingua and contextpress need tiktoken's files, which llama-index-core contains.
     if importlib.util.find_spec("llama_index"):
         folder = find_package("llama_index.core") / "_static" / "tiktoken_cache"
         os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
@@ -286,7 +286,7 @@ def main() -> None:
     peer = BY_NAME[sys.argv[1]]
     started = time.perf_counter()
     compress = LOADERS[peer.name]()
-    with contextlib.suppress(Exception):  # the first call imports and compiles; a failure will show again
+    with contextlib.suppress(Exception):  # the first call imports and compiles; a failure will recur
         compress(
             "Who wakes up?", [(None, "Ada wakes up at six. Bread is baked daily. It rains in May.")], 0.5
         )
@@ -306,7 +306,7 @@ def main() -> None:
         started = time.perf_counter()
         try:
             text = compress(request["question"], documents, request["share"])
-        except Exception as error:  # noqa: BLE001 - whatever a peer raises belongs into the table
+        except Exception as error:  # noqa: BLE001 - the table shows any error of a peer
             write_line({"error": f"{type(error).__name__}: {str(error)[:300]}"})
             continue
         write_line({"text": text, "seconds": time.perf_counter() - started})

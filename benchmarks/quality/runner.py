@@ -1,8 +1,8 @@
 """Run every system over every question of a task, at every setting, and score what it keeps.
 
-A line of the benchmark's rows has what all systems keep of one question. `kept` has the ranges that tersely
-keeps at each setting, as (document, start, end). The lists of a system have a number for each rate, and those
-of tersely one more, for its own threshold. `answers` is missing if the question has no answer to keep, and
+Each line of the rows holds the results of all systems for one question. `kept` has the ranges that tersely
+keeps at each setting, as (document, start, end). The lists of a system have a number for each rate; those of
+tersely have one more, for its own threshold. `answers` is missing if the question has no answer to keep, and
 `support` if no sentence is labelled.
 """
 
@@ -24,19 +24,19 @@ from tersely.score import Scorer
 
 RATES = (0.05, 0.1, 0.25, 0.5)
 OWN = "own"
-"""The setting without a limit, of tersely alone: its threshold decides."""
+"""The setting without a limit, which only tersely has: its threshold decides."""
 SETTINGS = (*map(str, RATES), OWN)
 
 Metric = Literal["answers", "support"]
 QuestionRows = dict[tuple[str, str], list[Line]]
-"""By system and setting, what `score_question` gives for each question of a task, in its order."""
+"""Maps (system, setting) to the results of `score_question` for the questions of a task, in order."""
 
 
 def score_question(example: Example, kept: Sequence[KeptSpan], before: int, after: int) -> Line:
-    """Return the line of a system that kept the spans `kept`, `after` of `before` tokens.
+    """Return the result of a system that kept the spans `kept`, and so `after` of `before` tokens.
 
-    `answer_kept` is None if the question has no answer to keep. `supports` is the number of its supporting
-    spans, and `support_kept` how many of them are kept.
+    `answer_kept` is None if the question has no answer to keep. `supports` is the number of the question's
+    supporting spans, and `support_kept` how many of them are kept.
     """
     score = score_kept(example, kept)
     return {
@@ -69,7 +69,7 @@ def list_spans(result: Compression) -> list[KeptSpan]:
 def run_task(
     task: str, examples: Iterable[Example], scorers: Mapping[str, Scorer], *, slim: bool
 ) -> list[Line]:
-    """Return a line for each question: all scorers, tersely first, and LLMSlim if `slim`."""
+    """Return a line for each question, with the results of all scorers, and of LLMSlim if `slim`."""
     systems = {name: Compressor(CachedScorer(scorer)) for name, scorer in scorers.items()}
     return [_make_line(task, example, _run_systems(example, systems, slim=slim)) for example in examples]
 
@@ -114,7 +114,7 @@ def _make_line(task: str, example: Example, rows: Mapping[str, Lines]) -> Line:
         "supports": ours[0]["supports"],
         "tokens": ours[0]["tokens_before"],
         "kept": kept,
-        "systems": {system: _describe(own) for system, own in rows.items()},
+        "systems": {system: _describe(results) for system, results in rows.items()},
     }
 
 
@@ -129,7 +129,7 @@ def _describe(rows: Lines) -> dict[str, Any]:
 
 
 def read_rows(lines: Lines) -> QuestionRows:
-    """Return what every system keeps at its settings, from the lines of a task, without the ranges."""
+    """Return the results of every system, without the kept ranges, from the lines of a task."""
     rows: QuestionRows = {}
     for line in lines:
         for system, results in line["systems"].items():

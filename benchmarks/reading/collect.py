@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("step", choices=("compress", "ask", "prompts", "publish"))
     parser.add_argument("work", type=Path)
-    parser.add_argument("--data", help="data folder (default: the environment's TERSELY_DATA)")
+    parser.add_argument("--data", help="data folder (default: $TERSELY_DATA)")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET")
     parser.add_argument("--limit", type=int, default=200, help="largest number of questions of each set")
     parser.add_argument("--systems", nargs="+", metavar="SYSTEM", help="for ask and prompts; all by default")
