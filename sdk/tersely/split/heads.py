@@ -93,7 +93,9 @@ class State:
 
     headings: list[Head] = field(default_factory=list[Head])
     begins: list[Head] = field(default_factory=list[Head])
+    """First lines of the sections, such as BEGIN to END, that have not ended."""
     sender: Head | None = None
+    """The header of a mail, or a record like it, whose text follows."""
     clauses: list[Head] = field(default_factory=list[Head])
     titles: Titles = field(default_factory=Titles)
     parents: list[Head] = field(default_factory=list[Head])
