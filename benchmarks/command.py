@@ -132,10 +132,15 @@ def _write(record: Record, rows: Lines, path: Path) -> None:
         write_lines(find_rows(path), rows)
 
 
+def _split_option(argument: str) -> list[str]:
+    """Return the name and the value of an argument such as `--data=DATA`; other arguments as they are."""
+    return argument.split("=", 1) if argument.startswith("--") else [argument]
+
+
 def _describe_command(program: str, arguments: Sequence[str]) -> str:
     """Return the command line, without the paths of this machine."""
     words: list[str] = []
-    for word in arguments:
+    for word in (part for argument in arguments for part in _split_option(argument)):
         if words and words[-1] in ("--data", "--base", "--summarizer", "--out", "--python"):
             option = words.pop()
             words += [option, option[2:].upper()] if option not in ("--out", "--python") else []

@@ -77,8 +77,11 @@ def run(tmp_path: Path, *arguments: str) -> Record:
     return Record.read(out)
 
 
-def test_a_run_prints_and_writes_its_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record = run(tmp_path, "--data", "/home/ada/data", "--seed", "7", "--limit", "3")
+@pytest.mark.parametrize("data", [("--data", "/home/ada/data"), ("--data=/home/ada/data",)])
+def test_a_run_prints_and_writes_its_record(
+    data: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = run(tmp_path, *data, "--seed", "7", "--limit", "3")
     assert record.find("Seeds").rows == ({"seed": 7},)
     assert (record.benchmark, record.seed, record.model) == ("few", 7, "mini@1")
     assert record.command == "python -m benchmarks.towns.few --data DATA --seed 7 --limit 3"

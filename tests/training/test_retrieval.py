@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import socket
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -20,7 +23,7 @@ from training.retrieval import bm25 as bm25_module
 from training.retrieval.__main__ import build
 from training.retrieval.bm25 import DiskBM25, build_bm25, split_terms
 from training.retrieval.client import RemoteRetriever
-from training.retrieval.server import Corpus, make_server
+from training.retrieval.server import MAX_REQUEST_BYTES, Corpus, make_server
 from training.retrieval.store import read_corpus
 
 ROWS = [
@@ -78,6 +81,17 @@ def test_bad_request_is_refused(retriever: RemoteRetriever) -> None:
     for path, body in (("/search", {}), ("/search", {"queries": 3}), ("/other", {})):
         with pytest.raises(HTTPError):
             retriever._post(path, body)
+
+
+@pytest.mark.parametrize("size", [MAX_REQUEST_BYTES + 1, -1])
+def test_a_body_of_a_refused_size_is_no_other_request(retriever: RemoteRetriever, size: int) -> None:
+    address = urlsplit(retriever._url)
+    request = f"POST /open HTTP/1.1\r\nContent-Length: {size}\r\n\r\n"
+    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
+        connection.sendall(f"{request}POST /open HTTP/1.1\r\n\r\n".encode())
+        replies = b"".join(iter(partial(connection.recv, 1 << 16), b""))
+    assert replies.count(b"HTTP/1.1 ") == 1
+    assert replies.startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize("line", ["{}", "[]", '{"title": "No text"}', "no JSON"])

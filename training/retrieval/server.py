@@ -64,7 +64,8 @@ def make_server(corpus: Corpus, host: str, port: int) -> ThreadingHTTPServer:
         def do_POST(self) -> None:
             try:
                 size = int(self.headers.get("Content-Length", 0))
-                if size > MAX_REQUEST_BYTES:
+                if not 0 <= size <= MAX_REQUEST_BYTES:
+                    self.close_connection = True  # the body is not read
                     raise ValueError(f"a request may have at most {MAX_REQUEST_BYTES} bytes")
                 self._answer(json.loads(self.rfile.read(size)))
             except (ValueError, KeyError, TypeError) as error:
