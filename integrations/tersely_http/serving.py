@@ -67,8 +67,7 @@ def listen(host: str, port: int, option: str) -> socket.socket:
     # asyncio sets TCP_NODELAY only if the protocol is named. Without it, small packets would wait.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # Not on Windows (without AF_UNIX), where this option would let two programs have one port.
-        if hasattr(socket, "AF_UNIX"):
+        if sys.platform != "win32":  # where this option would let two programs have one port
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
         opened.listen()
