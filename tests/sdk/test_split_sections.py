@@ -23,6 +23,81 @@ CASES = {
 10~ 6 9 |The lamp lights the yard of the quay, which the keeper
         |crosses at night on the way to the town.
 """,
+    "titles in capitals": """
+1*      |ADA HOLM
+2  1    |7 Crane Lane, Northport
+        |
+3*      |PROFILE
+4  3    |Keeper of the crane since 1998
+        |
+5*      |SPOKEN LANGUAGES
+6  5    |Dutch (well), Greek (a little)
+7  5    |Thai (none)
+""",
+    "records between rules, with paragraphs": """
+2       |12 Pier Lane, Northport
+3  2    |Price 700
+        |
+4* 2    |Upper deck
+5  2 4  |  hook 3 m
+6* 2    |Lower deck
+7  2 6  |  rope 9 m
+        |
+8* 9    |--------------------
+9  8    |40 Quay Road, Southport
+10 9    |Price 900
+        |
+11* 9   |Upper deck
+12 9 11 |  hook 5 m
+        |
+13* 14  |--------------------
+14 13   |51 Yard Street, Eastport
+15 14   |Price 300
+        |
+16 14   |No deck
+""",
+    "posts with the name of the author in the third line": """
+1  2 3  |The crane does not lift
+2  1 3  |Posted: Mon Mar 11, 2024 5:52 pm
+3  1 2  |by ada
+        |
+4~ 1 2 3|Mine did not lift the rope of the yard for two days.
+        |
+5  6 7  |Re: The crane does not lift
+6  5 7  |Posted: Tue Mar 12, 2024 7:12 am
+7  5 6  |by ben
+        |
+8~ 5 6 7|Grease the hook first, and then the rope of the crane.
+        |
+9 10 11 |Re: The crane does not lift
+10 9 11 |Posted: Tue Mar 12, 2024 9:40 am
+11 9 10 |by ada
+        |
+12~ 9 10 11|It lifts again, because the hook has grease now.
+""",
+    "replies with the author in the first line": """
+1*      |[-]ada 64 points 8 hours ago
+        |
+2~ 1    |Grease the hook first, and then the rope of the crane.
+        |
+3*      |    [-]ben 19 points 3 hours ago
+        |
+4~ 3    |    The rope of my crane has no grease, and it lifts.
+        |
+5*      |[-]cleo 2 points 5 hours ago
+        |
+6~ 5    |Sell the crane and buy another one at the quay.
+""",
+    "columns that numbers name": """
+1*      |                 1    2    3   All
+2  1    |North crane     35   20   19    74
+3  1    |South crane     32   21   24    77
+        |
+4*      |                     Rope        Hook
+5* 4    |             All   18-34   35-54   55+
+6  4 5  |Each day     42%      8%     23%   53%
+7  4 5  |Each week    17%     45%     29%   36%
+""",
     "paths above commands": """
 1*      |/yard crane
 2 1     |add name=north load=7

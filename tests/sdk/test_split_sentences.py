@@ -59,6 +59,8 @@ ENGLISH = {
         '1.10. "Pier" means a part.',
         "§ 8.1. It is old.",
     ],
+    "letters with numbers": ["Q1. How often is the crane greased?", "It depends.", "R 12. The hook holds."],
+    "captions": ["Table 2. Ropes by length.", "Figure B. The yard.", "4a. The hook is old."],
     "enumerators in brackets": ["There are two.", "(a) The first is old.", "(b) The second is new."],
     "spaces before the stops": ["The lamp was lit .", "Nobody saw it , as far as we know ."],
     "last one without a stop": ["The first is complete.", "The second has no stop"],

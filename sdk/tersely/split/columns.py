@@ -1,4 +1,4 @@
-"""Tables with columns aligned by spaces, and database records with each value on a separate line."""
+"""Tables with columns aligned by spaces."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
+from tersely.split.database import RECORD, open_records
 from tersely.split.gutters import GUTTER, hang
 from tersely.split.lines import Format, Lines, find_indent, find_lines, skip_while
 from tersely.split.nodes import Node, Sizes
@@ -26,11 +27,8 @@ _FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")
 _NUMBER = re.compile(r"\d{5}")
 """Five digits in a row: too long for a year, so the word is a value."""
 _TIME = re.compile(r"\d+:\d\d:\d\d")
-_RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
-"""The line that psql or MySQL prints above a record if each value is on a separate line."""
 _LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
 """A name with one to four words, a colon and a value."""
-_FIELD = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")
 _RULE = re.compile(r"[ \t]*([-=])\1{9,}[ \t]*")
 """A rule below all names of columns."""
 _MANY_COLUMNS = 4
@@ -153,10 +151,17 @@ def are_names(first: str, below: Sequence[str]) -> bool:
 
 
 def names_values(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row names the columns of values, but not the column of labels, as R prints it."""
-    has_value = any(map(VALUE.fullmatch, first.split()))
+    """Return whether a row names the columns of values, but not the column of labels, as R prints it.
+
+    A row with values, such as years, names columns only if no cell below it is empty.
+    """
     names = find_words(first)
-    return len(names) > 1 < len(below) and not has_value and all(_has_values(names, row, 2) for row in below)
+    fewest = len(names) if _has_value(first) else 2
+    return len(names) > 1 < len(below) and all(_has_values(names, row, fewest) for row in below)
+
+
+def _has_value(line: str) -> bool:
+    return any(map(VALUE.fullmatch, line.split()))
 
 
 def _has_values(names: Sequence[tuple[int, int]], row: str, fewest: int = 1) -> bool:
@@ -175,6 +180,9 @@ def _find_labelled_end(lines: Lines, index: int) -> int | None:
     start = index + 1 + lines.is_blank(index + 1)
     if not names_values(lines.texts[index], lines.texts[start : start + 2]):
         return None
+    is_below = index > 0 and not lines.is_blank(index - 1) and lines.indent(index - 1) <= lines.indent(start)
+    if is_below and _has_value(lines.texts[index]):
+        return None  # it continues the row above
     names, end = find_words(lines.texts[index]), index
     while end < start < len(lines) and _has_values(names, lines.texts[start]):
         end = skip_while(lines, start, lambda row: _has_values(names, row))
@@ -259,7 +267,6 @@ def _find_rows_end(lines: Lines, first: int, index: int, is_row: Callable[[str],
     return skip_while(lines, index, is_row)
 
 
-RECORDS = Format("row", _RECORD, Lines.find_blank)
 COLUMNS = Format(
     "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
 )
@@ -269,12 +276,12 @@ ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only
 
 
 def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Open a table with aligned columns, or the records of a database: return a node with rows as children.
+    """Open a table with aligned columns, or records of a database: return a node with rows as children.
 
     The names of the columns, if there are any, are its head.
     """
-    if _RECORD.match(text, start):
-        return _open_records(text, start, end, sizes)
+    if RECORD.match(text, start):
+        return open_records(text, start, end, sizes)
     if table := open_csv(text, start, end, sizes):
         return table
     lines = list(find_lines(text, start, end))
@@ -327,23 +334,3 @@ def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
     starts = [words[0][0] for row in rows if (words := find_words(row))]
     is_nested = bool(starts) and starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]
     return is_nested and not any(VALUE.match(row.lstrip()) for row in rows)
-
-
-def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
-    """Return the records of psql or MySQL. Only large records have their values as children."""
-    records: list[Node] = []
-    series = Series()
-    for left, right in find_lines(text, start, end):
-        if not records or _RECORD.match(text, left):
-            records.append(Node(left, right, series=series))
-            continue
-        record = records[-1]
-        if record.children and not _FIELD.match(text, left, right):  # the value goes on
-            record.children[-1].end = right
-        else:
-            record.children.append(Node(left, right))
-        record.end = right
-    for record in records:
-        if record.end - record.start <= sizes.part or len(record.children) < 2:
-            record.children = []
-    return Node(start, end, records, Series())

@@ -190,6 +190,12 @@ class State:
                 self.headings.pop()
             self.start_section()
 
+    def end_step(self) -> None:
+        """Forget the step and the lines in it."""
+        if self.step:
+            self.parents = [head for head in self.parents if head.begin <= self.step.begin]
+        self.step = self.sender = self.entry = self.record = self.quote = None
+
     def end_text(self, sender: Head) -> None:
         """Forget a sender, and the headings in its text."""
         self.sender = None

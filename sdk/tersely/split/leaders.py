@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.places import BULLETS, CUE, Place, opens
+from tersely.split.places import BULLETS, CUE, Place, is_rule, opens
 from tersely.split.records import first_word, shape
 
 _MARKS = "●○×"
 """Signs that show the state of what a record is about, such as running or failed."""
 _CLOCK = re.compile(r"(?<![\d:.A-SU-Za-z_])\d{1,2}:[0-5]\d\b")
-_VARYING = re.compile(r"\d+|\b[A-Z][a-z]{2}\b|\b[AP]M\b")
+_VARYING = re.compile(r"\d+|\b[A-Z][a-z]{2}\b|\b[AaPp][Mm]\b")
 """A part that differs from one time to another: a number, or a word such as `Mon`, `Jan` or `AM`."""
+_POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|\b[A-Z]\S*")
+"""A part that differs from one post to another: the first word, or a word with a capital."""
 _LONGEST_STAMP = 200
+_SHORTEST_RULE, _LONGEST_HEADER = 8, 4
 
 
 def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
@@ -86,6 +89,72 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
     parts = sum(above in stamps and place not in stamps for above, place in pairwise(starts))
     is_log = any(place.block.kind == "log" and place not in stamps for place in places)
     return [] if parts < 2 or is_log else [place for place in starts if place in stamps]
+
+
+def find_posts(places: Sequence[Place]) -> dict[Place, Sequence[Place]]:
+    """Map the first line of each post of a thread to the other lines of its header.
+
+    One of the first three lines has a number, such as a time. There are at least three posts, and these lines
+    differ only in their numbers, their first words and words with capitals. Most posts have a paragraph.
+    """
+    found: dict[tuple[int, str], list[Sequence[Place]]] = defaultdict(list)
+    for place in places:
+        if place.starts_run and (header := _read_header(place)):
+            stamp = next(at for at, line in enumerate(header) if _has_digit(line))
+            mask = _POSTER.sub("A", _VARYING.sub("0", header[stamp].line.strip()))
+            found[stamp, mask].append(header)
+    posts = {first: others for first, *others in max(found.values(), key=len, default=[])}
+    with_text = set[Place]()
+    post: Place | None = None
+    for place in places:
+        post = place if place in posts else post
+        if post and place.block.kind == "sentence":
+            with_text.add(post)
+    headers = {"".join(line.line for line in (first, *others)) for first, others in posts.items()}
+    return posts if len(with_text) * 2 > len(posts) == len(headers) > 2 else {}
+
+
+def _read_header(place: Place) -> Sequence[Place]:
+    """Return the lines of a header that begins here: one with a number, or two to four if that is not the
+    first one; none if there is no such line."""
+    header: list[Place] = []
+    line: Place | None = place
+    while line and line.run == place.run and line.block.kind in ("line", "heading"):
+        header.append(line)
+        line = line.below
+    stamp = next((at for at, line in enumerate(header[:3]) if _has_digit(line)), None)
+    if stamp == 0:
+        return header[:1]
+    return () if stamp is None or len(header) > _LONGEST_HEADER else header
+
+
+def _has_digit(place: Place) -> bool:
+    return len(place.line) <= _LONGEST_STAMP and any(map(str.isdigit, place.line))
+
+
+def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
+    """Return the first lines of records that equal rules separate, if each record has several runs.
+
+    The first record may have a title above it: it begins with the first run whose first word looks like
+    those of the other records.
+    """
+    rules = Counter(place.line.strip() for place in places if is_rule(place.block, place.line))
+    rule, count = rules.most_common(1)[0] if rules else ("", 0)
+    if count < 2 or len(rule) < _SHORTEST_RULE:
+        return []
+    parts: list[list[Place]] = [[]]
+    for place in places:
+        if place.line.strip() == rule:
+            parts.append([])
+        else:
+            parts[-1].append(place)
+    first, *others = [part for part in parts if part]
+    leaders = [part[0] for part in others]
+    are_records = all(part[0].run < part[-1].run and part[0].block.kind == "line" for part in others)
+    if len(leaders) < 2 or not are_records or len({place.line for place in leaders}) < len(leaders):
+        return []
+    shapes = {shape(place.line) for place in leaders}
+    return [*(place for place in first if place.starts_run and shape(place.line) in shapes)][:1] + leaders
 
 
 def _has_time(place: Place) -> bool:

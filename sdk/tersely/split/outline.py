@@ -21,11 +21,9 @@ from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, CUE, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE, Block
-from tersely.split.records import ANSWER, LABEL, QUESTION, Records
+from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records
 from tersely.units import Link
 
-_MAX_TERM_WORDS = 3
-"""A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
 _DEEPEST = 16
 """Largest number of nested lines, or of nested sections, that count as heads."""
 _MAX_HEADS = 64
@@ -88,8 +86,8 @@ class _LinkFinder:
             if divides or self._around.ends_caption(place, state.step):
                 state.step = None
             is_step = self._around.starts_step(place)
-            if is_step:
-                state.step = state.sender = state.entry = state.record = state.quote = None
+            if is_step or (divides and place.below and self._around.starts_step(place.below)):
+                state.end_step()
             heads = state.list_heads(place.indent)
             if not divides and (cycle := self._cycles.get(place)):
                 cycle_heads = [self._head(head.units[0], head) for head in cycle.heads]
@@ -97,6 +95,7 @@ class _LinkFinder:
             heads += [self._head(unit, row) for row in self._headers.get(place, ()) for unit in row.units]
             self._need(place, heads)
             if is_step:
+                self._needs[place.units[0]] = self._needs[place.units[0]] | self._around.list_header(place)
                 state.step = self._head(place.units[0], place)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._dividers.add(place.units[0])
@@ -333,7 +332,7 @@ class _LinkFinder:
             state.parents.append(parent)
             return
         unit = place.units[-1] if place.block.kind == "sentence" and not is_item else place.units[0]
-        is_term = place.block.kind == "line" and len(place.line.split()) <= _MAX_TERM_WORDS
+        is_term = place.block.kind == "line" and len(place.line.split()) <= MAX_TERM_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
         names = surroundings.find_names(place) if is_near else []

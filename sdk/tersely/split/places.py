@@ -27,6 +27,8 @@ _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\:-]*(?:[│├└]|[|`+\\:]-{1,3}\s)[\s│├└─┬|`+\\:-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
 """Signs in front of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
+_TITLE = re.compile(r"\s*(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'-]{1,3}[A-Z\d]+){0,7}\s*")
+"""A few words in capitals."""
 _EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")
 """The number and the sign before a line that a compiler proposes, in a run that has a line with only `|`."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
@@ -107,6 +109,8 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     """Return a place for each block that has units. There is at least one block."""
     firsts = [lines.texts[block.first] for block in blocks]
     runs = _number_runs(lines, blocks, firsts)
+    titles = _find_titles(lines, blocks, runs)
+    blocks = [block._replace(kind="heading") if at in titles else block for at, block in enumerate(blocks)]
     entries = list(zip(blocks, firsts, runs, strict=True))
     spoken = Counter(run for block, line, run in entries if _is_spoken(line, block))
     dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
@@ -158,6 +162,25 @@ def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -
         if not goes_on:
             prefix = block.prefix
     return runs
+
+
+def _find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
+    """Return the indices of the lines in capitals that are headings of the lines right below them.
+
+    They begin runs. There are at least two, and all differ: names of speakers recur.
+    """
+    titles: dict[str, int] = {}
+    for at, (block, below) in enumerate(pairwise(blocks)):
+        line = lines.texts[block.first]
+        begins_run = runs[at] == runs[at + 1] and (at == 0 or runs[at - 1] != runs[at])
+        is_title = begins_run and block.kind == "line" and _TITLE.fullmatch(line) is not None
+        if not is_title or _TITLE.fullmatch(lines.texts[below.first]):
+            continue
+        if line in titles:
+            return set()
+        if lines.indent(block.first) <= lines.indent(below.first):
+            titles[line] = at
+    return {*titles.values()} if len(titles) > 1 else set()
 
 
 def _is_spoken(line: str, block: Block) -> bool:

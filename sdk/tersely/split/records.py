@@ -26,6 +26,8 @@ _VALUED = re.compile(r"\s*(?P<name>[^\W\d_][\w/-]*(?: [\w/-]+)?)(?:[ \t]*[:=][ \
 """A line with a name and its value, which a sign or a gap divides."""
 OPTION = re.compile(r"\s*--?[A-Za-z]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
+MAX_TERM_WORDS = 3
+"""A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
 _STEM = re.compile(r"[^\W\d_]+[^\w\s:](?=\w)")
 """The start of a name such as `text/plain`. Lines of one list share it."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -98,7 +100,8 @@ class Records:
             # A line with indented lines below it, such as `a.c:3: error`, does not head siblings like it.
             differs = shape(place.line) != shape(below.line)
             return _KEY.match(place.line) is not None or below is place.below or differs
-        if self._is_single or OPTION.match(place.line):
+        are_terms = all(line.has_body and len(line.line.split()) <= MAX_TERM_WORDS for line in (place, below))
+        if self._is_single or OPTION.match(place.line) or are_terms:
             return False
         if place.block.kind == "sentence" and below.block.kind == "line":
             return self._starts[first_word(place)] > 1

@@ -38,7 +38,14 @@ _BEFORE_NUMBER = frozenset(
 _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _TITLES = frozenset({"Ms.", "Mses.", "Mx.", "Ft."})
 """Abbreviations before a name. sentencex does not know these abbreviations."""
-_ENUMERATOR = re.compile(r"\s*[(\[]?(?:(?:§+\s?)?\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})[.)\]]{1,2}\s*")
+_ENUMERATOR = re.compile(
+    r"""\s*[(\[]?(?:
+    (?:§+\s?)?\d{1,3}(?:\.\d{1,3})*[a-z]? | [A-Za-z]{1,2}\ ?\d{1,3} | [A-Za-z] | [ivxIVX]{1,5}
+    | (?:Table|Figure|Fig\.|Appendix|Chapter|Section|Step|Question)\ (?:\d{1,3}[a-z]?|[A-Z])
+    )[.)\]]{1,2}\s*""",
+    re.VERBOSE,
+)
+"""A number or a letter before a text, such as `2.1.`, `(b)`, `Q1.` or `Table 2.`"""
 _LONGEST_ENUMERATOR = 16
 _QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")
 _QUOTE_PARTICLES = frozenset("とでのがはをにもやなっかよね")

@@ -20,10 +20,11 @@ from itertools import pairwise
 
 from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
-from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RECORDS, RULED
+from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RULED
 from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
+from tersely.split.database import RECORDS
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from tersely.split import headlines
 from tersely.split.heads import Head
-from tersely.split.leaders import find_alien, find_leaders, find_stamps
+from tersely.split.leaders import find_alien, find_leaders, find_posts, find_ruled, find_stamps
 from tersely.split.lines import FRAME, Lines
 from tersely.split.logs import find_text_indent
 from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, announces, is_comment
@@ -45,8 +45,10 @@ class Surroundings:
         """The runs that are subtitles."""
         self.comments = headlines.find_comments(places)
         """The comment right above each line, if it has one."""
-        self.comment_units = {p.units[0] for p in self.comments.values() if p.block.kind == "heading"}
-        """The comments that look like headings."""
+        self._posts = find_posts(places)
+        no_headings = {*self.comments.values(), *self._posts}
+        self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
+        """Comments and posts that look like headings."""
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
         )
@@ -65,10 +67,9 @@ class Surroundings:
         self._titles |= siblings | (below_heading & captions)
         self._captioned = {place.run for place in self._titles & captions}
         sections = [*headlines.find_sections(places)]
-        self._titles.update(sections)
         self._captioned.update(place.run for place in sections)
         leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned(places)
-        self._titles.update(leaders)
+        self._titles.update(sections, leaders, find_ruled(places), self._posts)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
@@ -143,6 +144,10 @@ class Surroundings:
         is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
         is_step = is_above and _STEP.match(place.line) is not None
         return is_step or place in self._titles or place.units[0] in self._messages
+
+    def list_header(self, place: Place) -> set[int]:
+        """Return the units of the other lines in the header of a post that begins here."""
+        return {line.units[0] for line in self._posts.get(place, ())}
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
         """Return whether the lines below `step`, their head, end before this place.
