@@ -91,7 +91,7 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
     return [] if parts < 2 or is_log else [place for place in starts if place in stamps]
 
 
-def find_posts(places: Sequence[Place]) -> dict[Place, Sequence[Place]]:
+def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each post of a thread to the other lines of its header.
 
     One of the first three lines has a number, such as a time. There are at least three posts, and these lines
