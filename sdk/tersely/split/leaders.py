@@ -103,7 +103,7 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
             stamp = next(at for at, line in enumerate(header) if _has_digit(line))
             mask = _POSTER.sub("A", _VARYING.sub("0", header[stamp].line.strip()))
             found[stamp, mask].append(header)
-    posts = {first: others for first, *others in max(found.values(), key=len, default=[])}
+    posts = {first: others for first, *others in max(found.values(), key=len)} if found else {}
     with_text = set[Place]()
     post: Place | None = None
     for place in places:
