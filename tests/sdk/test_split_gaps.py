@@ -29,6 +29,21 @@ CASES = {
 21 20   |search: 2
 22 20 21 |result: 0 Success
 """,
+    "a field above the first entry": """
+1       |version: 1
+        |
+2*      |# ada, keepers
+3  2    |dn: uid=ada,ou=keepers
+4  2 3  |objectClass: person
+5  2 3  |objectClass: keeper
+6  2 3  |uid: ada
+        |
+7*      |# ben, keepers
+8  7    |dn: uid=ben,ou=keepers
+9  7 8  |objectClass: person
+10 7 8  |objectClass: keeper
+11 7 8  |uid: ben
+""",
     "comments inside entries": """
 1       |dn: uid=ada,ou=keepers
 2  1    |objectClass: person

@@ -101,8 +101,7 @@ class _Reader(ScalarReader):
     @property
     def is_flat(self) -> bool:
         """Whether the outermost keys are those of settings."""
-        keys = self.keys
-        return bool(keys) and len({*keys}) == len(keys) and all(map(_SIMPLE.fullmatch, keys))
+        return len({*self.keys}) == len(self.keys) > 0 and all(map(_SIMPLE.fullmatch, self.keys))
 
     def _has_head(self, document: Node) -> bool:
         start = document.start - self.offset
@@ -320,10 +319,11 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
             end = lines.find(end_above(lines, reader.repeated)) + 1  # stanzas start here
         is_commented = first > index and reader.is_flat
         is_known = (reader.is_nested or is_commented) and end - index >= _FEWEST_LINES
-        is_cut = end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(first)
-        if not (is_cut or _begins_record(reader, first)) and (
-            is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS)
-        ):
+        is_repeated = reader.repeated is not None and lines.find_blank(reader.repeated) > reader.done
+        is_inside = end < len(lines) and not lines.is_blank(end)
+        is_cut = is_inside and (is_repeated or lines.indent(end) > lines.indent(first))
+        is_yaml = is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS)
+        if not (_begins_record(reader, first) or is_cut) and is_yaml:
             return skip_comments(lines, end, "#")
     lines.none_before["yaml"] = max(index + 1, end)
     return None
