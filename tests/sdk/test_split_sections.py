@@ -98,6 +98,15 @@ CASES = {
 6  4 5  |Each day     42%      8%     23%   53%
 7  4 5  |Each week    17%     45%     29%   36%
 """,
+    "columns with numbers and units in their names": """
+1*      |Crane no.     2849   3106   2096
+2  1    |North yard    0636   0818   0914
+3  1    |South yard    0527   0733   1000
+        |
+4*      |Rope    Hook   8 h [kg/m]   15 min [kg/m]
+5  4    |hemp    none         727            1668
+6  4    |steel   none         537            1181
+""",
     "paths above commands": """
 1*      |/yard crane
 2 1     |add name=north load=7

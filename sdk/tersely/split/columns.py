@@ -26,6 +26,10 @@ _FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")
 """A word in capitals before a gap. Unless all words are in capitals, it names the field of its line."""
 _NUMBER = re.compile(r"\d{5}")
 """Five digits in a row: too long for a year, so the word is a value."""
+_NUMBERED = re.compile(r"[^\W\d_]+ (?i:no|nr|number|id)\.?(?: {2,}|\t+)\d+(?:\s+\d+)*\s*")
+"""A row such as `Train no.  2849  3106`, which numbers the columns."""
+_WITH_UNIT = re.compile(r"\b\d+ [^\W\d_]+ (?:\[[^\]\s]*\]|\([^)\s]*\))")
+"""A name of a column with a number and a unit, such as `8 h [mg/m3]`."""
 _TIME = re.compile(r"\d+:\d\d:\d\d")
 _LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
 """A name with one to four words, a colon and a value."""
@@ -140,6 +144,9 @@ def are_names(first: str, below: Sequence[str]) -> bool:
         return False  # a field is not a row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
         words = words[1:]  # both rows begin with a time
+    if _NUMBERED.match(first):
+        return bool(below) and not any(map(_NUMBERED.match, below))
+    words = _WITH_UNIT.sub("", " ".join(words)).split()
     has_value = any("@" in word or VALUE.fullmatch(word) or _NUMBER.search(word) for word in words)
     if has_value and not _are_numbered(first):
         return False
