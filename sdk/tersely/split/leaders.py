@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tersely.split.places import BULLETS, CUE, Place, is_rule, opens
-from tersely.split.records import first_word, shape
+from tersely.split.records import LABEL, first_word, shape
 
 _MARKS = "●○×"
 """Signs that show the state of what a record is about, such as running or failed."""
@@ -99,7 +99,9 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """
     found: dict[tuple[int, str], list[Sequence[Place]]] = defaultdict(list)
     for place in places:
-        if place.starts_run and (header := _read_header(place)):
+        above = place.above
+        is_apart = place.starts_run and (above is None or above.block.last < place.block.first)
+        if is_apart and (header := _read_header(place)):
             stamp = next(at for at, line in enumerate(header) if _has_digit(line))
             mask = _POSTER.sub("A", _VARYING.sub("0", header[stamp].line.strip()))
             found[stamp, mask].append(header)
@@ -115,17 +117,19 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 
 def _read_header(place: Place) -> Sequence[Place]:
-    """Return the lines of a header that begins here: one with a number, or two to four if that is not the
-    first one; none if there is no such line."""
+    """Return the lines of a header that begins here, none if all have names and values, as in a mail.
+
+    It is the first line if that has a number, or two to four lines if the second or the third has one.
+    """
     header: list[Place] = []
     line: Place | None = place
     while line and line.run == place.run and line.block.kind in ("line", "heading"):
         header.append(line)
         line = line.below
     stamp = next((at for at, line in enumerate(header[:3]) if _has_digit(line)), None)
-    if stamp == 0:
-        return header[:1]
-    return () if stamp is None or len(header) > _LONGEST_HEADER else header
+    header = header[:1] if stamp == 0 else header
+    is_header = stamp is not None and len(header) <= _LONGEST_HEADER
+    return header if is_header and not all(LABEL.match(line.line) for line in header) else ()
 
 
 def _has_digit(place: Place) -> bool:

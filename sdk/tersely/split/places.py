@@ -167,20 +167,23 @@ def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -
 def _find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the lines in capitals that are headings of the lines right below them.
 
-    They begin runs. There are at least two, and all differ: names of speakers recur.
+    They begin runs. There are at least two, and all differ: names of speakers recur. Below at least two,
+    and more than a fourth, the line is not indented, unlike in a manual page.
     """
     titles: dict[str, int] = {}
+    flush = 0
     for at, (block, below) in enumerate(pairwise(blocks)):
         line = lines.texts[block.first]
         begins_run = runs[at] == runs[at + 1] and (at == 0 or runs[at - 1] != runs[at])
         is_title = begins_run and block.kind == "line" and _TITLE.fullmatch(line) is not None
-        if not is_title or _TITLE.fullmatch(lines.texts[below.first]):
+        indent = lines.indent(block.first) - lines.indent(below.first)
+        if not is_title or indent > 0 or _TITLE.fullmatch(lines.texts[below.first]):
             continue
         if line in titles:
             return set()
-        if lines.indent(block.first) <= lines.indent(below.first):
-            titles[line] = at
-    return {*titles.values()} if len(titles) > 1 else set()
+        titles[line] = at
+        flush += indent == 0
+    return {*titles.values()} if flush > 1 and flush * 4 > len(titles) else set()
 
 
 def _is_spoken(line: str, block: Block) -> bool:
