@@ -34,6 +34,23 @@ CASES = {
 6  5    |Dutch (well), Greek (a little)
 7  5    |Thai (none)
 """,
+    "titles in capitals above others": """
+1*      |ROPE LADDER
+2  1    |Takes 5 hours, for two people
+        |
+3* 1    |Parts
+        |
+4  1 3  |- 40 m of rope
+5  1 3  |- 12 rungs
+        |
+6*      |LAMP POST
+7  6    |Takes 9 hours, for one person
+        |
+8* 6    |Parts
+        |
+9  6 8  |- 1 lamp
+10 6 8  |- 3 m of pipe
+""",
     "records between rules, with paragraphs": """
 2       |12 Pier Lane, Northport
 3  2    |Price 700

@@ -64,7 +64,7 @@ class Head:
 
         The section of a title does not end at a heading such as `  [Ada]` that is indented more.
         """
-        is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _NUMBERED and self.depth == _TITLE
+        is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _NUMBERED and self.depth >= _TITLE
         return self.indent > indent or (self.depth >= depth and not is_below)
 
 
@@ -240,6 +240,8 @@ class Depths:
     def __init__(self) -> None:
         self._styles: list[str] = []
         self._first_word: str | None = None
+        self._first_is_capital: bool | None = None
+        """Whether the first title without signs is in capitals. Titles of the other kind are deeper."""
 
     def find(self, text: str) -> int:
         """Return the depth of a heading, from its number or its signs."""
@@ -266,7 +268,9 @@ class Depths:
             base = _SECTION if is_inside else _RULED
             return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
         if text[0].isalnum():
-            return _TITLE
+            if self._first_is_capital is None:
+                self._first_is_capital = text.isupper()
+            return _TITLE + (text.isupper() != self._first_is_capital)
         bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
         return _SECTION + self._find_style(text[0] + (bracket if bracket in _AFTER_SIGNS else " "))
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.places import BULLETS, CUE, Place, is_rule, opens
+from tersely.split.places import BULLETS, CLAUSE, CUE, Place, is_rule, opens
 from tersely.split.records import LABEL, first_word, shape
 
 _MARKS = "●○×"
@@ -94,7 +94,7 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
 def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each post of a thread to the other lines of its header.
 
-    One of the first three lines has a number, such as a time. There are at least three posts, and these lines
+    One of the first three lines has numbers, such as a time. There are at least three posts, and these lines
     differ only in their numbers, their first words and words with capitals. Most posts have a paragraph.
     """
     found: dict[tuple[int, str], list[Sequence[Place]]] = defaultdict(list)
@@ -104,7 +104,8 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
         if is_apart and (header := _read_header(place)):
             stamp = next(at for at, line in enumerate(header) if _has_digit(line))
             mask = _POSTER.sub("A", _VARYING.sub("0", header[stamp].line.strip()))
-            found[stamp, mask].append(header)
+            if mask.count("0") > 1:  # a title such as `Part 2` has one number
+                found[stamp, mask].append(header)
     posts = {first: others for first, *others in max(found.values(), key=len)} if found else {}
     with_text = set[Place]()
     post: Place | None = None
@@ -129,7 +130,9 @@ def _read_header(place: Place) -> Sequence[Place]:
     stamp = next((at for at, line in enumerate(header[:3]) if _has_digit(line)), None)
     header = header[:1] if stamp == 0 else header
     is_header = stamp is not None and len(header) <= _LONGEST_HEADER
-    return header if is_header and not all(LABEL.match(line.line) for line in header) else ()
+    is_heading = place.block.kind == "heading" and place.line.lstrip()[:1] != "["
+    are_labels = all(LABEL.match(line.line) for line in header)
+    return header if is_header and not (is_heading or are_labels or CLAUSE.match(place.line)) else ()
 
 
 def _has_digit(place: Place) -> bool:
