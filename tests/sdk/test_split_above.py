@@ -254,6 +254,17 @@ def test_the_lines_of_a_block_need_its_name() -> None:
     assert any('name = "yard2"' in need for need in parts['size = "length 2",'])
 
 
-@pytest.mark.parametrize("line", ["# a\n", "a\n", "a b c\n", "crane  1\n-----------\n", "  # a\n  b {\n"])
+LINES = ("# a\n", "a\n", "a b c\n", "crane  1\n-----------\n", "  # a\n  b {\n", "§ 1:\n", " " * 900 + "a\n")
+PARTS = ("YARD {n}\nlow\n\n", "[-]a {n} at 8:12\n\nIt lifts the rope.\n\n", "---------\nrope {n}\n\nhook\n")
+
+
+@pytest.mark.parametrize("line", [*LINES, *PARTS])
 def test_lines_above_others_are_found_in_linear_time(line: str) -> None:
-    assert grows_linearly(lambda size: split_units(line * (size // len(line) * 4)))
+    assert grows_linearly(
+        lambda size: split_units("".join(line.replace("{n}", str(n)) for n in range(size // len(line) * 4)))
+    )
+
+
+@pytest.mark.parametrize("line", ["{}a", "a:{}b", "a{}= b", "{}}}", "a{}b", "#{}a"])
+def test_a_line_is_read_in_time_linear_in_its_blanks(line: str) -> None:
+    assert grows_linearly(lambda size: split_units(4 * f"{line.format(' ' * size * 4)}\n"))

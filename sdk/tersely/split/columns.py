@@ -144,8 +144,8 @@ def are_names(first: str, below: Sequence[str]) -> bool:
         return False  # a field is not a row
     if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
         words = words[1:]  # both rows begin with a time
-    if _NUMBERED.match(first):
-        return bool(below) and not any(map(_NUMBERED.match, below))
+    if _NUMBERED.fullmatch(first):
+        return bool(below) and not any(map(_NUMBERED.fullmatch, below))
     words = _WITH_UNIT.sub("", " ".join(words)).split()
     has_value = any("@" in word or VALUE.fullmatch(word) or _NUMBER.search(word) for word in words)
     if has_value and not _are_numbered(first):
@@ -278,7 +278,9 @@ COLUMNS = Format(
     "row", re.compile(r"(?![^\S\n]*\|)(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end
 )
 RULED = Format("row", re.compile(rf"(?=[^\n]*\S(?:  |\t))[^\n]*+\n{_RULE.pattern}\n"), _find_columns_end)
-LABELLED = Format("row", re.compile(r"[ \t]{3,}\S[^\n]*\n\n?[^\n]*(?:  |\t)[^\n]*\d"), _find_labelled_end)
+LABELLED = Format(
+    "row", re.compile(r"[ \t]{3,}\S[^\n]*\n\n?(?>[^\n]*?(?:  |\t))[^\n]*\d"), _find_labelled_end
+)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 
 

@@ -30,9 +30,9 @@ from tersely.split.tags import (
     speaks,
 )
 
-_NAME = re.compile(r"[\W\d]*(?:name|title)\b", re.IGNORECASE)
+_NAME = re.compile(r"[\W\d]*+(?:name|title)\b", re.IGNORECASE)
 """The start of a line that names its record but is not its first line."""
-_IDENTITY = re.compile(r"[\W\d]*(?:\w*name|\w*id|title)\b", re.IGNORECASE)
+_IDENTITY = re.compile(r"[\W\d]*+(?:\w*name|\w*id|title)\b", re.IGNORECASE)
 """The same for a record that contains other records."""
 _OTHERS = ("heading", "log", "code", "html", "xml", "settings")
 """Kinds of blocks that are never part of a cycle."""

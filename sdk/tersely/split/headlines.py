@@ -41,13 +41,13 @@ def find_titles(places: Sequence[Place]) -> Iterator[Place]:
 def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict[int, int]) -> None:
     """Tie each line that ends with a colon to the block right below it, if it has no body so far.
 
-    A label does not belong to a label above it that is indented alike: the value of that one is empty.
+    Its body is no other such line, and no field that is indented alike: then the label's value is empty.
     """
     for place, below in pairwise(places):
         label = place.units[0]
         is_label = place.block.kind == "line" and below.run == place.run and announces(place.line)
-        is_empty = below.indent == place.indent and LABEL.match(below.line) is not None
-        if is_label and not is_empty and label not in bodies:
+        is_field = below.indent == place.indent and LABEL.match(below.line) is not None
+        if is_label and label not in bodies and not (is_field or announces(below.line)):
             bodies[label] = below.units[0]
             for unit in below.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(label, ()), label}

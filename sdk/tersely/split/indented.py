@@ -32,7 +32,7 @@ COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*|(?:--|
 _ABOVE = re.compile(rf"{COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 """The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
 of CSS and `@article{...,` of BibTeX are heads themselves."""
-_EMPTY_COMMENT = re.compile(r"\s*(?:#+|//+|/\*+|\*+/?)?\s*")
+_EMPTY_COMMENT = re.compile(r"\s*+(?:#+|//+|/\*+|\*+/?)?\s*")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
 

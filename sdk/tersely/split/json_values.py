@@ -17,7 +17,7 @@ from tersely.units import Series
 
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
 _START = re.compile(
-    r"[^\S\n]*+(?P<label>[^\W\d_][^\[\]{}\n.!?]{0,79}[:=][ \t]*\n?[ \t]*)?(?P<value>[\[{])",
+    r"[^\S\n]*+(?P<label>[^\W\d_][^\[\]{}\n.!?]{0,79}[:=][ \t]*+\n?[ \t]*+)?(?P<value>[\[{])",
 )
 """The start of a value, or of a label and a value: `Observation: [` on one line, or on two."""
 _SMALL = 80

@@ -50,7 +50,8 @@ _CODE = re.compile(
     | import\s+[\w.*{}"'/@, -]+;?$ | from\s+[\w.]+\s+import\s.+ | using\s[\w.]+;$ | package\s[\w.]+;?$
     | (?:(?:const|let|var|val|final|static|public|private|local|my|int|float|double|char|bool|auto
       |export)\s+)*+
-      [$@*&]*[A-Za-z_][\w.$\[\]'"]*(?:\s*:\s*[\w\[\], .|]+)?\s*(?:=|:=|\+=|-=|\*=|\|=|=>|<-)\s*[^\s=].*
+      [$@*&]*[A-Za-z_][\w.$\[\]'"]*(?:\s*+:\s*+[\w\[\],.|]++(?:\ +[\w\[\],.|]++)*+)?\s*+
+      (?:=|:=|\+=|-=|\*=|\|=|=>|<-)\s*[^\s=].*
     | </?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>.*                                        # a tag
     | [\w.$]++(?:(?:::|->)[\w.]++)*+\(.*\)[;,:{]?(?:\s*(?:\#|//).*)?$              # a call
     | "[^"]*"\s*:\s*\S.* | '[^']*'\s*:\s*\S.*                                     # a dictionary entry

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from tersely.split.lines import Lines, skip_comments
 from tersely.split.markdown import is_in_record
-from tersely.split.prose import PREFIX, SECTION, SPEAKER, Block
+from tersely.split.prose import SECTION, SPEAKER, Block, remove_prefix
 
 CLAUSE = re.compile(
     r"\s*(?:§+\s*|(?P<word>(?i:section|article|chapter|part|clause)\s+))?"
@@ -27,7 +27,7 @@ _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\:-]*(?:[│├└]|[|`+\\:]-{1,3}\s)[\s│├└─┬|`+\\:-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
 """Signs in front of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
-_TITLE = re.compile(r"\s*(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'-]{1,3}[A-Z\d]+){0,7}\s*")
+_TITLE = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'-]{1,3}[A-Z\d]+){0,7}\s*")
 """A few words in capitals."""
 _EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")
 """The number and the sign before a line that a compiler proposes, in a run that has a line with only `|`."""
@@ -134,7 +134,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     ):
         if not units:
             continue
-        line = PREFIX.sub("", line, count=1) if block.prefix else line
+        line = remove_prefix(line) if block.prefix else line
         is_text = block.kind in ("line", "sentence", "list_item")
         speaks = not block.prefix and _speaks(line, run in dialogues, run in cues)
         is_remark = block.prefix != prefixes.setdefault(run, block.prefix)

@@ -242,12 +242,17 @@ def _are_fields(words: Sequence[str]) -> bool:
     return names * 4 >= len(words) and (names > 1 or len(words) == 2)
 
 
+def remove_prefix(line: str) -> str:
+    """Return a line without the sign of a quotation or a comment that it begins with."""
+    return line[found.end() :] if (found := PREFIX.match(line)) else line
+
+
 def is_wrapped(left: str, right: str, width: int) -> bool:
     """Return whether the break between two lines only wraps a paragraph that is `width` characters wide."""
-    left = PREFIX.sub("", left.rstrip(), count=1)
+    left = remove_prefix(left.rstrip())
     if not _is_wordy(left):
         return False
-    right = PREFIX.sub("", right.rstrip(), count=1)
+    right = remove_prefix(right.rstrip())
     if (
         _are_alike(left, right)
         or TICKED.match(right)

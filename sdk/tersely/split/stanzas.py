@@ -114,7 +114,9 @@ def _are_stanzas(text: str) -> bool:
 
 STANZA = Format("stanza", _START, _find_end, only_starts_paragraphs=True)
 WHOLE_STANZAS = WholeFormat(
-    "stanza", re.compile(rf"\s*(?:[^\n]+\n\s*\n)?^{_START.pattern}", re.MULTILINE).match, _are_stanzas
+    "stanza",
+    re.compile(rf"(?:[^\S\n]*+\n)*+(?:[^\n]+\n\s*\n)?^{_START.pattern}", re.MULTILINE).match,
+    _are_stanzas,
 )
 """A text of stanzas is not YAML, although each of them may be."""
 

@@ -17,7 +17,7 @@ from tersely.split.records import LABEL, OPTION, QUESTION, first_word
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
-BRANCH = re.compile(r"\s*\}?\s*(?:el(?:se|if|sif|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
+BRANCH = re.compile(r"\s*+(?:\}\s*+)?(?:el(?:se|s?if|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
 """The start of a line that continues the statement above it, such as `else` or `except`."""
 _GROUP = r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\[Pipeline\] \{ \("
 _STEP = re.compile(rf"{_GROUP}|\$ \S|-{{3,}}[^\W\d_].*[^-]$")
