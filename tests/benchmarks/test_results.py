@@ -43,13 +43,7 @@ def test_every_picture_is_drawn_from_the_records(tmp_path: Path) -> None:
         assert f"]({name.removeprefix('docs/').removeprefix('benchmarks/')})" in pages
 
 
-BEFORE = "tersely-mini@c417f9b5"
-"""The weights before the last training."""
-TIMES = ("latency", "structure", "prepared", "adapters", "server", "proxy", "playground")
-WITH_EARLIER_WEIGHTS = {
-    "agent": "tersely-mini@26e825f3",
-    **dict.fromkeys(("peers", "attacks", "abstention", *TIMES), BEFORE),
-}
+WITH_EARLIER_WEIGHTS = {"agent": "tersely-mini@26e825f3"}
 """Records that were not made again after the last training, and their weights. The page names them."""
 
 

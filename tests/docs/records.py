@@ -130,15 +130,13 @@ def seconds(method: str) -> float:
     return percent(row["mean of the kinds' medians"])
 
 
-def survivors() -> tuple[int, int]:
-    """Return the fewest and the most attacks of a kind in which tersely keeps the true sentence."""
+def survivors() -> tuple[int, str]:
+    """Return the number of attacks of each kind, and in how many of them tersely keeps the true sentence."""
     rows = load("attacks").find("Kept").select(system="tersely")
-    kept = [
-        round(percent(row["honest sentence kept"]) / 100 * len(cell))
-        for row in rows
-        if isinstance(cell := row["honest sentence kept"], tuple)
-    ]
-    return min(kept), max(kept)
+    cells = [cell for row in rows if isinstance(cell := row["honest sentence kept"], tuple)]
+    (size,) = {*map(len, cells)}
+    kept = sorted({int(sum(cell)) for cell in cells})
+    return size, "all" if kept == [size] else " or ".join(map(str, kept))
 
 
 def published(setting: str, share: float, system: str) -> float:

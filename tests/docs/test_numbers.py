@@ -251,7 +251,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: tuple(seconds("tersely") / seconds(method) for method in ("LLMSlim", "lines by BM25")),
         ),
         (
-            "At a tenth of the text, tersely still keeps the true sentence in {} or {} attacks of each kind.",
+            "We made up {} attacks of each of several kinds. At a tenth of the text, tersely still keeps the "
+            "true sentence in {} attacks.",
             survivors,
         ),
         (
