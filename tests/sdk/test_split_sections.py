@@ -105,6 +105,17 @@ CASES = {
         |
 6~ 5    |Sell the crane and buy another one at the quay.
 """,
+    "messages with a line about what they answer": """
+1*      |Ada Holm, [01.03.2024 08:00]
+2  1    |no, the yard is closed
+        |
+3*      |Ben Roy, [01.03.2024 08:03]
+4  3    |[In reply to Ada Holm]
+5  3    |not on Sunday
+        |
+6*      |Ada Holm, [01.03.2024 08:04]
+7  6    |on Sunday too
+""",
     "columns that numbers name": """
 1*      |                 1    2    3   All
 2  1    |North crane     35   20   19    74
@@ -114,6 +125,11 @@ CASES = {
 5* 4    |             All   18-34   35-54   55+
 6  4 5  |Each day     42%      8%     23%   53%
 7  4 5  |Each week    17%     45%     29%   36%
+""",
+    "columns with counted names": """
+1*      |Rank  Name       Load   1.Lift   2.Lift   Sum
+2  1    |1     Red Crane  2175   3w1      4b0      4.5
+3  1    |2     Old Crane  1987   1b0      2w1      4.0
 """,
     "columns with numbers and units in their names": """
 1*      |Crane no.     2849   3106   2096

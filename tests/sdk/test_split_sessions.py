@@ -32,6 +32,16 @@ CASES = {
 8*      |ada@pier:~/logs$ hostname
 9  8    |pier
 """,
+    "one command above its output": """
+1*      |$ list --all red old
+2* 1    |Name   : red crane
+3  1 2  |Load   : 40 t
+4  1 2  |Rope   : hemp
+        |
+5* 1    |Name   : old crane
+6  1 5  |Load   : 12 t
+7  1 5  |Rope   : wire
+""",
     "columns whose labels have no name": """
 1*      |>>> cranes.describe()
 2* 1    |           lifts      rope

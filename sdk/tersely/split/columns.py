@@ -30,6 +30,7 @@ _NUMBERED = re.compile(r"[^\W\d_]+ (?i:no|nr|number|id)\.?(?: {2,}|\t+)\d+(?:\s+
 """A row such as `Train no.  2849  3106`, which numbers the columns."""
 _WITH_UNIT = re.compile(r"\b\d+ [^\W\d_]+ (?:\[[^\]\s]*\]|\([^)\s]*\))")
 """A name of a column with a number and a unit, such as `8 h [mg/m3]`."""
+_COUNTED = re.compile(r"(?P<number>\d{1,3})(?P<word>[^\w\s]?[^\W\d]+)")
 _TIME = re.compile(r"\d+:\d\d:\d\d")
 _LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
 """A name with one to four words, a colon and a value."""
@@ -198,9 +199,13 @@ def _find_labelled_end(lines: Lines, index: int) -> int | None:
 
 
 def _are_numbered(line: str) -> bool:
-    """Return whether all cells with a number are the same word and different numbers, such as `Crane 1`."""
+    """Return whether all cells with a number are one word and different numbers, such as `Crane 1`, or count
+    from 1 on, such as `1.Rd`."""
     cells = [cell.split() for cell in _GAP.split(line[:_LONGEST_LINE].strip())]
     numbered = [cell for cell in cells if any(map(VALUE.fullmatch, cell))]
+    counted = [found for cell in numbered if (found := _COUNTED.fullmatch(" ".join(cell)))]
+    if len(counted) == len(numbered) > 1 and len({found["word"] for found in counted}) == 1:
+        return all(int(found["number"]) == at for at, found in enumerate(counted, 1))
     are_pairs = all(len(cell) == 2 and cell[0].isalpha() and cell[1].isdigit() for cell in numbered)
     return are_pairs and len({word for word, _ in numbered}) == 1 < len({*map(tuple, numbered)})
 

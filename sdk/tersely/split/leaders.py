@@ -95,7 +95,7 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each post of a thread to the other lines of its header.
 
     One of the first three lines has numbers, such as a time. There are at least three posts, and these lines
-    differ only in their numbers, their first words and words with capitals. Most posts have a paragraph.
+    differ only in their numbers, their first words and words with capitals. Each post has a text.
     """
     found: dict[tuple[int, str], list[Sequence[Place]]] = defaultdict(list)
     for place in places:
@@ -103,18 +103,14 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
         is_apart = place.starts_run and (above is None or above.block.last < place.block.first)
         if is_apart and (header := _read_header(place)):
             stamp = next(at for at, line in enumerate(header) if _has_digit(line))
-            mask = _POSTER.sub("A", _VARYING.sub("0", header[stamp].line.strip()))
+            mask = _VARYING.sub("0", _POSTER.sub("A", header[stamp].line.strip()))
             if mask.count("0") > 1:  # a title such as `Part 2` has one number
                 found[stamp, mask].append(header)
     posts = {first: others for first, *others in max(found.values(), key=len)} if found else {}
-    with_text = set[Place]()
-    post: Place | None = None
-    for place in places:
-        post = place if place in posts else post
-        if post and place.block.kind == "sentence":
-            with_text.add(post)
     headers = {"".join(line.line for line in (first, *others)) for first, others in posts.items()}
-    return posts if len(with_text) * 2 > len(posts) == len(headers) > 2 else {}
+    below = [(others or [first])[-1].below for first, others in posts.items()]
+    have_text = all(place is not None and place not in posts for place in below)
+    return posts if have_text and len(posts) > 2 and len(headers) * 2 > len(posts) else {}
 
 
 def _read_header(place: Place) -> Sequence[Place]:

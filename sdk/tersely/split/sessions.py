@@ -38,7 +38,8 @@ _QUOTED = re.compile(r"^>{1,2} ", re.MULTILINE)
 def find_commands(text: str) -> list[Range]:
     """Return the ranges of the commands of a session.
 
-    A session begins with a prompt that recurs, and has output. In any other text, find none.
+    A session has output, and begins with a prompt of a shell, or with another prompt that recurs. In any
+    other text, find none.
     """
     start = len(text) - len(text.lstrip())
     first = _PROMPT.match(text, start) if start == 0 or text[start - 1] == "\n" else None
@@ -53,7 +54,7 @@ def find_commands(text: str) -> list[Range]:
     has_output = any(
         text[end:below].strip() for (_, end), (below, _) in pairwise([*commands, (len(text), 0)])
     )
-    return commands if len(commands) > 1 and has_output else []
+    return commands if has_output and (len(commands) > 1 or first.lastgroup == "shell") else []
 
 
 def _find_key(prompt: re.Match[str]) -> tuple[str | None, str]:

@@ -43,12 +43,12 @@ class Surroundings:
     def __init__(self, places: Sequence[Place]) -> None:
         self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
-        self.comments = headlines.find_comments(places)
-        """The comment right above each line, if it has one."""
-        self._posts = find_posts(places)
-        no_headings = {*self.comments.values(), *self._posts}
+        self.comments, self._posts = headlines.find_comments(places), find_posts(places)
+        """The comment right above each line, if it has one; the posts of a thread."""
+        second = (post.below for post in self._posts if post.below and post.below.run == post.run)
+        no_headings = {*self.comments.values(), *self._posts, *second}
         self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
-        """Comments and posts that look like headings."""
+        """Comments, and lines of posts, that look like headings."""
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
         )
