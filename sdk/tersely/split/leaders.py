@@ -13,6 +13,9 @@ from tersely.split.records import LABEL, first_word, shape
 _MARKS = "●○×"
 """Signs that show the state of what a record is about, such as running or failed."""
 _CLOCK = re.compile(r"(?<![\d:.A-SU-Za-z_])\d{1,2}:[0-5]\d\b")
+_DATE = re.compile(
+    r"\d (?:second|minute|hour|day|week|month|year)s? ago\b|\b\d{1,4}([./-])\d{1,2}\1\d{1,4}\b"
+)
 _VARYING = re.compile(r"\d+|\b[A-Z][a-z]{2}\b|\b[AaPp][Mm]\b")
 """A part that differs from one time to another: a number, or a word such as `Mon`, `Jan` or `AM`."""
 _POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|\b[A-Z]\S*")
@@ -94,7 +97,7 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
 def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each post of a thread to the other lines of its header.
 
-    One of the first three lines has numbers, such as a time. There are at least three posts, and these lines
+    One of the first three lines has a time or a date. There are at least three posts, and these lines
     differ only in their numbers, their first words and words with capitals. Each post has a text.
     """
     found: dict[tuple[int, str], list[Sequence[Place]]] = defaultdict(list)
@@ -102,10 +105,9 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
         above = place.above
         is_apart = place.starts_run and (above is None or above.block.last < place.block.first)
         if is_apart and (header := _read_header(place)):
-            stamp = next(at for at, line in enumerate(header) if _has_digit(line))
+            stamp = next(at for at, line in enumerate(header) if _is_dated(line))
             mask = _VARYING.sub("0", _POSTER.sub("A", header[stamp].line.strip()))
-            if mask.count("0") > 1:  # a title such as `Part 2` has one number
-                found[stamp, mask].append(header)
+            found[stamp, mask].append(header)
     posts = {first: others for first, *others in max(found.values(), key=len)} if found else {}
     headers = {"".join(line.line for line in (first, *others)) for first, others in posts.items()}
     below = [(others or [first])[-1].below for first, others in posts.items()]
@@ -116,14 +118,14 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
 def _read_header(place: Place) -> Sequence[Place]:
     """Return the lines of a header that begins here, none if all have names and values, as in a mail.
 
-    It is the first line if that has a number, or two to four lines if the second or the third has one.
+    It is the first line if that has a time, or two to four lines if the second or the third has one.
     """
     header: list[Place] = []
     line: Place | None = place
     while line and line.run == place.run and line.block.kind in ("line", "heading"):
         header.append(line)
         line = line.below
-    stamp = next((at for at, line in enumerate(header[:3]) if _has_digit(line)), None)
+    stamp = next((at for at, line in enumerate(header[:3]) if _is_dated(line)), None)
     header = header[:1] if stamp == 0 else header
     is_header = stamp is not None and len(header) <= _LONGEST_HEADER
     is_heading = place.block.kind == "heading" and place.line.lstrip()[:1] != "["
@@ -131,8 +133,10 @@ def _read_header(place: Place) -> Sequence[Place]:
     return header if is_header and not (is_heading or are_labels or CLAUSE.match(place.line)) else ()
 
 
-def _has_digit(place: Place) -> bool:
-    return len(place.line) <= _LONGEST_STAMP and any(map(str.isdigit, place.line))
+def _is_dated(place: Place) -> bool:
+    """Return whether a line has a time or a date, such as `5 hours ago`."""
+    is_dated = _DATE.search(place.line) or _CLOCK.search(place.line)
+    return len(place.line) <= _LONGEST_STAMP and is_dated is not None
 
 
 def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
