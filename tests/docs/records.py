@@ -135,7 +135,7 @@ def survivors() -> tuple[int, str]:
     rows = load("attacks").find("Kept").select(system="tersely")
     cells = [cell for row in rows if isinstance(cell := row["honest sentence kept"], tuple)]
     (size,) = {*map(len, cells)}
-    kept = sorted({int(sum(cell)) for cell in cells})
+    kept = sorted({cell.count(1) for cell in cells})
     return size, "all" if kept == [size] else " or ".join(map(str, kept))
 
 

@@ -77,6 +77,8 @@ _MAYBE = re.compile(
 
 OPENED_COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
 """The first line of a block comment that a later line closes."""
+PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[.:,~|>!]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
+"""The sign before each line of a quotation or a comment, or of what `curl -v` has sent or received."""
 CLOSER = re.compile(
     r"(?:\s*+(?:[)\]}]\W*+(?:null\b\W*+)?|/\s*+\Z"
     r"|(?:(?i:end(?: if)?)|endif|endef|END-[A-Z]+|fi|done|esac)\b\W*+))++"
@@ -193,6 +195,11 @@ class Lines:
         if index not in self._likenesses:
             self._likenesses[index] = rate_line(self.texts[index])
         return self._likenesses[index]
+
+
+def remove_prefix(line: str) -> str:
+    """Return a line without the sign of a quotation or a comment that it begins with."""
+    return line[found.end() :] if (found := PREFIX.match(line)) else line
 
 
 def skip_comments(lines: Lines, index: int, signs: str) -> int:

@@ -95,7 +95,8 @@ class _LinkFinder:
             heads += [self._head(unit, row) for row in self._headers.get(place, ()) for unit in row.units]
             self._need(place, heads)
             if is_step:
-                self._needs[place.units[0]] = self._needs[place.units[0]] | self._around.list_header(place)
+                others = (line.units[0] for line in place.header)
+                self._needs[place.units[0]] = {*self._needs[place.units[0]], *others}
                 state.step = self._head(place.units[0], place)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._dividers.add(place.units[0])

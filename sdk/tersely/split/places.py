@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tersely.split.lines import Lines, skip_comments
+from tersely.split.lines import Lines, remove_prefix, skip_comments
 from tersely.split.markdown import is_in_record
-from tersely.split.prose import SECTION, SPEAKER, Block, remove_prefix
+from tersely.split.prose import SECTION, SPEAKER, Block
 
 CLAUSE = re.compile(
     r"\s*(?:§+\s*|(?P<word>(?i:section|article|chapter|part|clause)\s+))?"
@@ -65,6 +65,8 @@ class Place:
     """Whether it is a comment in a run of other lines."""
     above: Place | None = None
     below: Place | None = None
+    header: Sequence[Place] = ()
+    """The other lines of the header of a post that begins here."""
 
     @property
     def has_body(self) -> bool:

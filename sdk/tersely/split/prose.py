@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tersely.split.columns import have_gaps
-from tersely.split.lines import REPORT, TICKED, Likeness, Lines, rate_line
+from tersely.split.lines import PREFIX, REPORT, TICKED, Likeness, Lines, rate_line, remove_prefix
 from tersely.split.sentence_starts import CLOSING, PHRASE
 from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
-PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[.:,~|>!]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
-"""The sign before each line of a quotation or a comment, or of what `curl -v` has sent or received."""
 SPEAKER = re.compile(
     r"""\s*(?:
       (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
@@ -240,11 +238,6 @@ def _are_fields(words: Sequence[str]) -> bool:
     """Return whether at least every fourth word is a name with a colon, as in `id: ID! total: Int!`."""
     names = sum(word.endswith(":") for word in words)
     return names * 4 >= len(words) and (names > 1 or len(words) == 2)
-
-
-def remove_prefix(line: str) -> str:
-    """Return a line without the sign of a quotation or a comment that it begins with."""
-    return line[found.end() :] if (found := PREFIX.match(line)) else line
 
 
 def is_wrapped(left: str, right: str, width: int) -> bool:

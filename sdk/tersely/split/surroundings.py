@@ -43,10 +43,13 @@ class Surroundings:
     def __init__(self, places: Sequence[Place]) -> None:
         self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
-        self.comments, self._posts = headlines.find_comments(places), find_posts(places)
-        """The comment right above each line, if it has one; the posts of a thread."""
-        second = (post.below for post in self._posts if post.below and post.below.run == post.run)
-        no_headings = {*self.comments.values(), *self._posts, *second}
+        self.comments = headlines.find_comments(places)
+        """The comment right above each line, if it has one."""
+        posts = find_posts(places)
+        for post, others in posts.items():
+            post.header = others
+        second = (post.below for post in posts if post.below and post.below.run == post.run)
+        no_headings = {*self.comments.values(), *posts, *second}
         self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""
         self._has_answers = any(
@@ -69,7 +72,7 @@ class Surroundings:
         sections = [*headlines.find_sections(places)]
         self._captioned.update(place.run for place in sections)
         leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned(places)
-        self._titles.update(sections, leaders, find_ruled(places), self._posts)
+        self._titles.update(sections, leaders, find_ruled(places), posts)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
@@ -144,10 +147,6 @@ class Surroundings:
         is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
         is_step = is_above and _STEP.match(place.line) is not None
         return is_step or place in self._titles or place.units[0] in self._messages
-
-    def list_header(self, place: Place) -> set[int]:
-        """Return the units of the other lines in the header of a post that begins here."""
-        return {line.units[0] for line in self._posts.get(place, ())}
 
     def ends_caption(self, place: Place, step: Head | None) -> bool:
         """Return whether the lines below `step`, their head, end before this place.
