@@ -203,6 +203,7 @@ def test_lines_are_kept_whole_and_with_their_heads(notation: str) -> None:
         ">>> The rope is old.\n>> Is it?\n>>> It is.\n",
         "Install it:\n\n$ pip install crane\n\nRun it:\n\n$ crane lift\n\nIt lifts.",
         "PR#7 mends the rope.\nPR#9 mends the lamp.\n",
+        "$ 5 is the price of the rope.\n\nThe lamp is free.\n",
     ],
 )
 def test_quotations_and_instructions_are_no_sessions(text: str) -> None:

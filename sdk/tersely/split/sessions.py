@@ -39,7 +39,7 @@ def find_commands(text: str) -> list[Range]:
     """Return the ranges of the commands of a session.
 
     A session has output, and begins with a prompt of a shell, or with another prompt that recurs. In any
-    other text, find none.
+    other text, find none. A number is no command: the text may begin with a sum such as `$ 5`.
     """
     start = len(text) - len(text.lstrip())
     first = _PROMPT.match(text, start) if start == 0 or text[start - 1] == "\n" else None
@@ -54,7 +54,8 @@ def find_commands(text: str) -> list[Range]:
     has_output = any(
         text[end:below].strip() for (_, end), (below, _) in pairwise([*commands, (len(text), 0)])
     )
-    return commands if has_output and (len(commands) > 1 or first.lastgroup == "shell") else []
+    is_typed = first.lastgroup == "shell" and not text[first.end()].isdigit()
+    return commands if has_output and (len(commands) > 1 or is_typed) else []
 
 
 def _find_key(prompt: re.Match[str]) -> tuple[str | None, str]:
