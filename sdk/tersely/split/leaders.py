@@ -14,7 +14,8 @@ _MARKS = "●○×"
 """Signs that show the state of what a record is about, such as running or failed."""
 _CLOCK = re.compile(r"(?<![\d:.A-SU-Za-z_])\d{1,2}:[0-5]\d\b")
 _DATE = re.compile(
-    r"\d (?:second|minute|hour|day|week|month|year)s? ago\b|\b\d{1,4}([./-])\d{1,2}\1\d{1,4}\b"
+    r"\d (?:second|minute|hour|day|week|month|year)s? ago\b"
+    r"|\b(?:\d{4}([./-])\d{1,2}\1\d{1,2}|\d{1,2}([./-])\d{1,2}\2\d{4})\b"
 )
 _VARYING = re.compile(r"\d+|\b[A-Z][a-z]{2}\b|\b[AaPp][Mm]\b")
 """A part that differs from one time to another: a number, or a word such as `Mon`, `Jan` or `AM`."""
