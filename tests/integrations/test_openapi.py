@@ -86,6 +86,8 @@ def test_the_schema_and_the_server_agree(url: str, path: str, body: dict[str, An
     assert reply.status_code == (200 if is_valid else 422), reply.text
 
 
+# Another thread of the process may draw a random number while schemathesis makes a request.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.slow
 def test_what_schemathesis_makes_of_the_schema_is_accepted(url: str) -> None:
     """Chats are left out: JSON Schema cannot say that a tool result follows its call."""
