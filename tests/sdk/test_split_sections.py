@@ -286,3 +286,8 @@ def test_many_sections_take_linear_time() -> None:
     assert grows_linearly(
         lambda size: split_units("".join(f"/yard {n}\nadd a={n}\nadd b=7\n" for n in range(size)))
     )
+
+
+@pytest.mark.parametrize("text", ["--------\n\n--------\n", "==========\n" * 3])
+def test_a_text_of_rules_alone_is_split(text: str) -> None:
+    assert "\n".join(text[unit.start : unit.end] for unit in split_units(text)).split() == text.split()

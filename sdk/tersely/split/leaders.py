@@ -156,7 +156,7 @@ def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
             parts.append([])
         else:
             parts[-1].append(place)
-    first, *others = [part for part in parts if part]
+    first, *others = [part for part in parts if part] or [[]]
     leaders = [part[0] for part in others]
     are_records = all(part[0].run < part[-1].run and part[0].block.kind == "line" for part in others)
     if len(leaders) < 2 or not are_records or len({place.line for place in leaders}) < len(leaders):
