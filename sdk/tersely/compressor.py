@@ -25,7 +25,7 @@ from tersely.runtime.workers import Workers, allowed_threads
 from tersely.score.loading import find_thresholds, load_scorer
 from tersely.score.protocol import Preparer, Reranker, ScoredInput, Scorer
 from tersely.telemetry import StageTimer, watch_compression
-from tersely.tokens import TokenCounter, count_tokens, resolve_counter
+from tersely.tokens import TokenCounter, count_each, count_tokens, resolve_counter
 from tersely.types import COVERAGE, Compression, Document
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Compressor:
         thresholds = find_thresholds(self._scorer, self.model, options)
         model = COVERAGE if query is None else self.model
         count = partial(count_tokens, self.token_counter)
-        units = split(documents, options, count)
+        units = split(documents, options, partial(count_each, self.token_counter))
         # Keep time for matching, choosing and writing: about twice the time of splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
         if units.bypass is not None:

@@ -129,12 +129,18 @@ class TokenCounter(Protocol):
 
 def count_tokens(counter: TokenCounter, text: str) -> int:
     """Count the tokens of `text`. Raises InvalidInputError unless the counter gives a number of 0 or more."""
-    if not isinstance(cast("object", text), str):
-        raise InvalidInputError(f"The text is of type {type(text).__name__}. Pass text.")
-    if not text:
-        return 0
-    check_cancelled()
-    return _check_number(counter.count(replace_surrogates(text)))
+    return count_each(counter, [text])[0]
+
+
+def count_each(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
+    """Count the tokens of each text. Raises like `count_tokens`."""
+    counts: list[int] = []
+    for text in texts:
+        if not isinstance(cast("object", text), str):
+            raise InvalidInputError(f"The text is of type {type(text).__name__}. Pass text.")
+        check_cancelled()
+        counts.append(_check_number(counter.count(replace_surrogates(text))) if text else 0)
+    return counts
 
 
 def _check_number(count: object) -> int:

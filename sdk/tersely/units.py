@@ -127,17 +127,3 @@ class Unit:
     def add_need(self, position: int) -> Unit:
         """Return the unit with another unit that it needs."""
         return replace(self, link=replace(self.link, needs=tuple(sorted({*self.link.needs, position}))))
-
-    def at_cost(self, cost: int) -> Unit:
-        """Return the unit with another cost. This is much faster than `dataclasses.replace`."""
-        return Unit(
-            self.start,
-            self.end,
-            self.kind,
-            self.divisible,
-            self.doc,
-            self.parent,
-            self.is_part,
-            cost,
-            self.link,
-        )

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
 def count_words(text: str) -> int:
     return len(text.split())
+
+
+def count_each_word(texts: Sequence[str]) -> list[int]:
+    return list(map(count_words, texts))
+
+
+def count_code_points(texts: Sequence[str]) -> list[int]:
+    return list(map(len, texts))
 
 
 def count_oddly(text: str) -> int:

@@ -12,7 +12,7 @@ from tersely.pack.receipt import keep_everything
 from tersely.score.loading import Thresholds
 from tersely.split.documents import Bypass, Split, split
 from tersely.types import Span
-from tests.sdk.counters import count_words
+from tests.sdk.counters import count_each_word, count_words
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.pack_cases import make_scored, make_split, receive, select
 
@@ -232,7 +232,7 @@ def test_recall_is_met_if_only_low_scores_are_dropped(facts: dict[str, Any], met
 
 def test_a_heading_above_the_threshold_comes_with_its_best_line() -> None:
     text = "# Price of Basic\n\nIt is old.\n\nIt costs ten euros.\n\n# Team\n\nThat is another text."
-    own = split([Document(text)], CompressionOptions(), count_words)
+    own = split([Document(text)], CompressionOptions(), count_each_word)
     scored = make_scored(own, 0.9, 0.1, 0.3, 0.2, 0.4, threshold=0.5)
     result = receive(own, scored, promises_recall=True)
     assert result.text == "# Price of Basic\n[…]\nIt costs ten euros."
@@ -253,7 +253,7 @@ def test_a_sentence_that_refers_to_the_one_before_brings_it(opening: str, limit:
 def test_a_new_paragraph_refers_to_nothing() -> None:
     others = "\n\n".join(f"Rain number {n} fell here." for n in range(12))
     document = Document(f"The pump leaks. So it is said.\n\nIt is old.\n\n{others}")
-    own = split([document], CompressionOptions(budget=40), count_words)
+    own = split([document], CompressionOptions(budget=40), count_each_word)
     assert select(own, make_scored(own, 0.1, 0.0, 0.9, *[0.5] * 12), budget=40).kept.isdisjoint({0, 1})
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import Compressor, Document
-from tersely.pack.choose import comparable_words
-from tersely.pack.fill import Candidate, compute_priority, fit, pack, sort_by_priority
+from tersely.pack.choose import comparable_words, compute_priority
+from tersely.pack.fill import Candidate, fit, pack, sort_by_priority
 from tests.sdk.checks import check_all
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer

@@ -25,7 +25,7 @@ from tersely.score.structure import (
     find_terms,
 )
 from tersely.split.documents import split
-from tersely.tokens import count_tokens, resolve_counter
+from tersely.tokens import count_each, resolve_counter
 from tersely.types import Document
 from tersely.units import Link, Series, Unit
 from tests.sdk.fakes import FakeScorer
@@ -77,7 +77,7 @@ def test_a_number_counts_with_the_word_in_front_of_it(query: str, answer: str) -
 
 def merge_with_model(query: str, by_model: float, read: bool = True) -> tuple[Floats, Floats]:
     """Return the matches of the parts of a JSON list, and their scores after a model gave each the same."""
-    count = partial(count_tokens, resolve_counter(None))
+    count = partial(count_each, resolve_counter(None))
     documents = split([Document(TEXT)], make_options({"budget": 120}), count)
     structure = Structure(query, documents)
     shape = len(documents.units)

@@ -19,7 +19,7 @@ from tersely.score.scoring import score
 from tersely.split.documents import Split, split
 from tests.sdk.checks import check_all
 from tests.sdk.compressor_cases import DOCS, QUERY, UNIT_COUNTS
-from tests.sdk.counters import count_words
+from tests.sdk.counters import count_each_word, count_words
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 
@@ -36,7 +36,7 @@ class RecordingScorer(FakeScorer):
 
 def score_docs(scorer: Any, docs: Sequence[Document] = DOCS, **options: Any) -> tuple[Split, Scored]:
     checked = CompressionOptions(**options)
-    units = split(docs, checked, count_words)
+    units = split(docs, checked, count_each_word)
     scored = score(QUERY, units, checked, scorer, None, Thresholds())
     assert isinstance(scored, Scored)
     return units, scored

@@ -12,7 +12,7 @@ from tersely import Compressor, Document
 from tersely.options import CompressionOptions
 from tersely.score.echo import HELD_BACK_SHARE, lower_parts
 from tersely.split.documents import split
-from tests.sdk.counters import count_words
+from tests.sdk.counters import count_each_word
 
 QUESTION = "Who restored the organ of Wetherlow church?"
 HONEST = Document(
@@ -94,7 +94,7 @@ def test_echoes_in_another_script_are_held_back_too() -> None:
 
 def hold_back(text: str, question: str = QUESTION) -> tuple[int, int]:
     """Return the number of parts that are held back, and of all parts."""
-    own = split([Document(text), HONEST], CompressionOptions(rate=0.1), count_words)
+    own = split([Document(text), HONEST], CompressionOptions(rate=0.1), count_each_word)
     shares = lower_parts(question, own, np.linspace(0.0, 1.0, len(own.units)))
     held = shares == HELD_BACK_SHARE
     parts = [at for at, unit in enumerate(own.units) if unit.doc == 0 and unit.link.role == "content"]

@@ -11,7 +11,7 @@ from tersely.options import CompressionOptions
 from tersely.split.cutting import SMALLEST_PIECE
 from tersely.split.documents import Split, split
 from tersely.units import Unit
-from tests.sdk.counters import count_words
+from tests.sdk.counters import count_each_word
 
 ROWS = "".join(f"row_{n} = count({n}) + 1\n" for n in range(20))
 CODE = f"```\n{ROWS}```"
@@ -24,7 +24,7 @@ WORDS = 2 + 3 + 5 + 4 + 2 + 20 * 5 + 4
 
 
 def split_docs(*docs: Document, **options: Any) -> Split:
-    return split(docs or DOCS, CompressionOptions(**options), count_words)
+    return split(docs or DOCS, CompressionOptions(**options), count_each_word)
 
 
 def units_of(own: Split, doc: int) -> list[Unit]:

@@ -14,6 +14,7 @@ from tersely.options import CompressionOptions
 from tersely.split.documents import split
 from tersely.split.syntax_tree import GRAMMARS, parse
 from tersely.types import Document
+from tests.sdk.counters import count_code_points
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.units import grows_linearly
 
@@ -155,7 +156,9 @@ def test_other_texts_have_no_syntax_tree(text: str) -> None:
 @pytest.mark.parametrize("language", SOURCES)
 def test_time_grows_with_the_length(language: str) -> None:
     def run(size: int) -> None:
-        split([Document(make_source(language, size // 40))], CompressionOptions(budget=300), len)
+        split(
+            [Document(make_source(language, size // 40))], CompressionOptions(budget=300), count_code_points
+        )
 
     assert grows_linearly(run)
 

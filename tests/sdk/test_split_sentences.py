@@ -13,6 +13,7 @@ from tersely import Compressor, Document
 from tersely.options import CompressionOptions
 from tersely.split.documents import split
 from tersely.split.sentences import split_units
+from tests.sdk.counters import count_code_points
 from tests.sdk.inputs import BREAKS, EMOJI, JUNK
 from tests.sdk.inputs import text as random_text
 from tests.sdk.units import grows_linearly, list_units
@@ -289,7 +290,7 @@ SLOW_INPUTS: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("make", SLOW_INPUTS.values(), ids=SLOW_INPUTS.keys())
 def test_time_grows_with_the_length(make: Callable[[int], str]) -> None:
     def run(size: int) -> None:
-        split([Document(make(size))], CompressionOptions(budget=300), len)
+        split([Document(make(size))], CompressionOptions(budget=300), count_code_points)
 
     assert grows_linearly(run)
 

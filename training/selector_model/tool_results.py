@@ -8,7 +8,7 @@ from functools import partial
 from tersely.metrics import Range
 from tersely.options import make_options
 from tersely.split.documents import split
-from tersely.tokens import count_tokens, resolve_counter
+from tersely.tokens import count_each, resolve_counter
 from tersely.types import Document
 
 TOOL_RESULTS = "tool_results"
@@ -25,7 +25,7 @@ AROUND = 500
 
 def open_result(text: str) -> list[Range]:
     """Return the units that compete for a limit of `LIMIT` tokens, without markup."""
-    count = partial(count_tokens, resolve_counter(None))
+    count = partial(count_each, resolve_counter(None))
     opened = split([Document(text)], make_options({"budget": LIMIT}), count)
     return [(unit.start, unit.end) for unit in opened.units if unit.link.role != "markup"]
 

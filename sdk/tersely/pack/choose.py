@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tersely.options import CompressionOptions
-from tersely.pack.fill import Candidate, compute_priority, fill_level, fit, list_positions, sort_by_priority
+from tersely.pack.fill import Candidate, fill_level, fit, list_positions, sort_by_priority
 from tersely.pack.render import Rendered, Renderer, join_documents
 from tersely.score.protocol import Scored, Scores
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
 from tersely.units import Unit
 
+_MAX_PRICED_TOKENS = 64
+"""A longer unit is ranked as if it had this many tokens, so that a table can compete."""
 MARK_TOKENS = 8
 """Approximate number of tokens of a mark."""
 _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
@@ -141,8 +143,7 @@ def choose(
 
 def _find_sequence(split: Split, scores: Scores, options: CompressionOptions) -> tuple[int, ...]:
     """Return the best `max_docs` documents with text, in the order of the result."""
-    with_text = [doc for doc in range(len(split.documents)) if split.positions(doc)]
-    ranked = choose_documents(scores.relevance.tolist(), with_text, options.max_docs)
+    ranked = choose_documents(scores.relevance.tolist(), split.documents_with_units(), options.max_docs)
     return tuple(ranked if options.order == "rerank" else sorted(ranked))
 
 
@@ -181,6 +182,11 @@ def _find_candidates(
                 )
             )
     return candidates
+
+
+def compute_priority(score: float, tokens: float, length_price: float) -> float:
+    """Return score / tokens ** length_price. Units of more than 64 tokens count as 64."""
+    return score / min(max(tokens, 1), _MAX_PRICED_TOKENS) ** length_price
 
 
 def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 _TRIES = 8
 """Largest number of selections that `fit` measures. One or two are usual."""
-_MAX_PRICED_TOKENS = 64
-"""A longer unit is ranked as if it had this many tokens, so that a table can compete."""
 _FREE_DIVISOR = 100
 """The search ends when at most 1 / _FREE_DIVISOR of the limit is free."""
 
@@ -44,11 +42,6 @@ class Candidate:
 def list_positions(candidates: Sequence[Candidate]) -> frozenset[int]:
     """Return the positions of all candidates and of the units that they need."""
     return frozenset(position for candidate in candidates for position in candidate.positions)
-
-
-def compute_priority(score: float, tokens: float, length_price: float) -> float:
-    """Return score / tokens ** length_price. Units of more than 64 tokens count as 64."""
-    return score / min(max(tokens, 1), _MAX_PRICED_TOKENS) ** length_price
 
 
 def sort_by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:

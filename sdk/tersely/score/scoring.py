@@ -173,7 +173,7 @@ def _run_model(
     to_read = range(len(split.documents))
     if relevance is not None and options.max_docs is not None:
         # All but the best `max_docs` documents will be dropped, so the model need not read them.
-        with_text = [doc for doc in to_read if split.positions(doc)]
+        with_text = split.documents_with_units()
         to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
     structure = None
     if any(unit.link is not UNLINKED and unit.is_member for unit in split.units):  # prose does not need it
@@ -247,7 +247,7 @@ def _flatten(
 
 def _rerank(reranker: Reranker, query: str, split: Split) -> Floats:
     """Return the reranker's score of every document; 0.0 for one without text."""
-    with_text = [doc for doc in range(len(split.documents)) if split.positions(doc)]
+    with_text = split.documents_with_units()
     ranked = [float(x) for x in reranker.rank(query, [split.documents[doc] for doc in with_text])]
     if len(ranked) != len(with_text):
         raise ValueError("it did not give one score per document")

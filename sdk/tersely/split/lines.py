@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.units import Kind
@@ -296,6 +297,11 @@ def strip(text: str, start: int, end: int) -> Range | None:
         return None
     start += len(inner) - len(inner.lstrip())
     return start, start + len(body)
+
+
+def divide(text: str, cuts: Iterable[int]) -> list[Range]:
+    """Return the ranges between neighbouring cuts, without white space around them and without empty ones."""
+    return [span for start, end in pairwise(cuts) if (span := strip(text, start, end))]
 
 
 def line_start(text: str, start: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
-from tersely.runtime.cancellation import current_cancellation
+from tersely.runtime.cancellation import check_cancelled
 
 _sentencex: Any = sentencex  # a compiled module without types
 
@@ -92,9 +92,8 @@ def find_sentence_starts(prose: str) -> list[int]:
 
 def _find_library_starts(prose: str) -> Iterator[int]:
     position, length = 0, len(prose)
-    cancellation = current_cancellation()
     while position < length:
-        cancellation.check()
+        check_cancelled()
         end = min(position + _CHUNK, length)
         if end < length:  # end between two words if there is a space
             end = prose.rfind(" ", position + _CHUNK // 2, end) + 1 or end

@@ -16,9 +16,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
-from tersely.runtime.cancellation import current_cancellation
+from tersely.runtime.cancellation import check_cancelled
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RULED
 from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
@@ -28,7 +27,7 @@ from tersely.split.database import RECORDS
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
-from tersely.split.lines import Format, Likeness, Lines, Range, mask, strip, unify_crlf
+from tersely.split.lines import Format, Likeness, Lines, Range, divide, mask, strip, unify_crlf
 from tersely.split.logs import ENTRIES
 from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, opens_item
 from tersely.split.outline import find_links
@@ -102,9 +101,8 @@ def _split_text(text: str) -> list[Unit]:
     spans: list[range] = []
     inside = set[Range]()
     """Comments that are a part of a block of structure."""
-    cancellation = current_cancellation()
     for block in blocks:
-        cancellation.check()
+        check_cancelled()
         own = _overlapping(comments, block)
         if block.kind not in ("sentence", "heading", "line", "list_item"):
             inside.update(span for span in own if block.start <= span[0] and span[1] <= block.end)
@@ -116,10 +114,11 @@ def _split_text(text: str) -> list[Unit]:
         cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
         divisible = block.kind not in ("sentence", "heading")
         first = len(units)
-        for left, right in pairwise(cuts):
-            span = strip(text, left, right)
-            if span and not visible[left:right].isspace():
-                units.append(Unit(*span, block.kind, divisible))
+        units += (
+            Unit(*span, block.kind, divisible)
+            for span in divide(text, cuts)
+            if not visible[span[0] : span[1]].isspace()
+        )
         spans.append(range(first, len(units)))
     links = find_links(lines, blocks, spans)
     units = [
@@ -157,17 +156,20 @@ def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
 def _split_blocks(lines: Lines) -> Iterator[Block]:
     """Yield the blocks of a masked text (`lines.mask`) in order. Lines between them are blank."""
     paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
-    while index < len(lines):
+    count = len(lines)
+    while index < count:
         is_blank = lines.is_blank(index)
         structure = None if is_blank else _find_structure(lines, index, paragraph == index)
         end, kind = structure or (index + 1, None)
         if is_blank or kind:
-            yield from split_prose(lines, paragraph, index)
+            if paragraph < index:
+                yield from split_prose(lines, paragraph, index)
             paragraph = end
         if kind:
             yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
         index = end
-    yield from split_prose(lines, paragraph, index)
+    if paragraph < index:
+        yield from split_prose(lines, paragraph, index)
 
 
 def _find_structure(lines: Lines, index: int, starts_paragraph: bool) -> tuple[int, Kind] | None:
