@@ -272,7 +272,9 @@ def test_no_request_gets_text_of_another() -> None:
 def test_a_stopping_server_answers_accepted_requests(tmp_path: Path) -> None:
     secret = tmp_path / "key"
     secret.write_text(f"{KEY}\n", encoding="utf-8")
-    documents = [f"{MUSEUM} {HARBOUR} Line {i} of a long text about nothing. " * 8 for i in range(8)]
+    # Long enough that the first request is not answered before the third is seen.
+    line = f"{MUSEUM} {HARBOUR} Line {{}} of a long text about nothing. "
+    documents = ["".join(line.format(8 * number + doc) for number in range(40)) for doc in range(8)]
     head = {"Authorization": f"Bearer {KEY}"}
     with serve_command("serve", "--key-file", str(secret), "--threads", "1") as server:
         assert post(server.url).status_code == 401
