@@ -261,7 +261,7 @@ PARTS = ("YARD {n}\nlow\n\n", "[-]a {n} at 8:12\n\nIt lifts the rope.\n\n", "---
 @pytest.mark.parametrize("line", [*LINES, *PARTS])
 def test_lines_above_others_are_found_in_linear_time(line: str) -> None:
     assert grows_linearly(
-        lambda size: split_units("".join(line.replace("{n}", str(n)) for n in range(size // len(line) * 4)))
+        lambda size: split_units("".join(line.replace("{n}", str(n)) for n in range(size * 4 // len(line))))
     )
 
 

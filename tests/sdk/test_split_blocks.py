@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tersely.split.arrange import arrange
-from tersely.split.columns import are_names
+from tersely.split.column_names import are_names
 from tersely.split.conflicts import find_conflicts
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
@@ -224,7 +224,7 @@ def test_signs_without_a_conflict_are_no_markers() -> None:
     "line", ["<<<<<<< a\nb\n=======\nc\n>>>>>>> d\n", "<<<<<<< a\n=======\n", "=======\n\n>>>>>>> a\n"]
 )
 def test_such_lines_take_linear_time(line: str) -> None:
-    assert grows_linearly(lambda size: split_units(line * (size // len(line) * 4)))
+    assert grows_linearly(lambda size: split_units(line * (size * 4 // len(line))))
 
 
 @pytest.mark.parametrize(

@@ -233,4 +233,4 @@ def test_sections_of_several_files_stay_below_their_files() -> None:
     ],
 )
 def test_such_lines_take_linear_time(line: str) -> None:
-    assert grows_linearly(lambda size: split_units(line * (size // len(line) * 4)))
+    assert grows_linearly(lambda size: split_units(line * (size * 4 // len(line))))

@@ -6,6 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
+from tersely.split.column_names import (
+    GAP,
+    LONGEST_LINE,
+    are_names,
+    find_words,
+    has_value,
+    has_values,
+    names_values,
+)
 from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
 from tersely.split.database import RECORD, open_records
 from tersely.split.gutters import GUTTER, hang
@@ -14,24 +23,11 @@ from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
-_GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
 _WIDE_GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S|^[A-Z]{3,}\s{2,}\S")
 """A gap that is too wide for justified text, or is after a word in capitals."""
 _FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
 """A line has columns if it has at least `_FEWEST_GAPS` gaps, and one for each `_WORDS_FOR_GAP` words."""
-_LONGEST_LINE = 2000
-_WORD = re.compile(r"\S+")
-_FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")
-"""A word in capitals before a gap. Unless all words are in capitals, it names the field of its line."""
-_NUMBER = re.compile(r"\d{5}")
-"""Five digits in a row: too long for a year, so the word is a value."""
-_NUMBERED = re.compile(r"[^\W\d_]+ (?i:no|nr|number|id)\.?(?: {2,}|\t+)\d+(?:\s+\d+)*\s*")
-"""A row such as `Train no.  2849  3106`, which numbers the columns."""
-_WITH_UNIT = re.compile(r"\b\d+ [^\W\d_]+ (?:\[[^\]\s]*\]|\([^)\s]*\))")
-"""A name of a column with a number and a unit, such as `8 h [mg/m3]`."""
-_COUNTED = re.compile(r"(?P<number>\d{1,3})(?P<word>[^\w\s]?[^\W\d]+)")
-_TIME = re.compile(r"\d+:\d\d:\d\d")
 _LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
 """A name with one to four words, a colon and a value."""
 _RULE = re.compile(r"[ \t]*([-=])\1{9,}[ \t]*")
@@ -47,7 +43,7 @@ def have_gaps(texts: Sequence[str]) -> bool:
 
     Justified lines have gaps too, but small ones, and except for the last line they are equally long.
     """
-    lines = [text.strip()[:_LONGEST_LINE] for text in texts]
+    lines = [text.strip()[:LONGEST_LINE] for text in texts]
     wide = any(map(_WIDE_GAP_IN_TEXT.search, lines))
     full = [len(text.rstrip()) for text in texts[:-1]]
     is_justified = len(full) > 1 and max(full) - min(full) <= 1
@@ -63,23 +59,23 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after the rows below the names of columns; None if `index` has no such names."""
     texts = lines.texts
     names = find_words(texts[index])
-    columns = len(_GAP.split(texts[index].strip()))  # a name may have several words
+    columns = len(GAP.split(texts[index].strip()))  # a name may have several words
     start = index + 1 + (_RULE.fullmatch(texts[index + 1]) is not None)
     rows = texts[start : start + 2]
-    if len(rows) > 1 and _continues(names, rows[0]) and _GAP.search(rows[0][:_LONGEST_LINE]):
+    if len(rows) > 1 and _continues(names, rows[0]) and GAP.search(rows[0][:LONGEST_LINE]):
         rows = texts[start + 1 : start + 3]  # its first cell is empty, as in an opening balance
 
     def is_aligned(row: str) -> bool:
         return fits(names, row) or (columns > 2 and _has_cells(names, row))
 
-    below = list(takewhile(lambda row: is_aligned(row) and _GAP.search(row[:_LONGEST_LINE]), rows))
+    below = list(takewhile(lambda row: is_aligned(row) and GAP.search(row[:LONGEST_LINE]), rows))
     if len(below) < (1 if len(names) >= _MANY_COLUMNS else 2):
         return None
     if not are_names(texts[index], below) or _lacks_first_cell(lines, index):
         return None
 
     def is_row(row: str) -> bool:
-        has_gap = _GAP.search(row[:_LONGEST_LINE]) is not None
+        has_gap = GAP.search(row[:LONGEST_LINE]) is not None
         if not has_gap and _LABELLED.match(row):
             return False
         if is_aligned(row) or _continues(names, row) or _is_detail(names, row):
@@ -91,11 +87,6 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     last = texts[end : end + 2] if start > index + 1 else []
     has_total = len(last) == 2 and _RULE.fullmatch(last[0]) and is_row(last[1]) and last[1][:1].strip()
     return end + 2 if has_total else end
-
-
-def find_words(line: str) -> list[tuple[int, int]]:
-    """Return the start and the end of each word of a line. A tab counts as several columns."""
-    return [word.span() for word in _WORD.finditer(line[:_LONGEST_LINE].expandtabs())]
 
 
 def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
@@ -111,8 +102,8 @@ def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
 
 def _has_cells(names: Sequence[tuple[int, int]], row: str) -> bool:
     """Return whether most cells of a row start or end where a name does, although some cells are empty."""
-    line = row[:_LONGEST_LINE].expandtabs().rstrip()
-    edges = [0, *(edge for gap in _GAP.finditer(line) for edge in gap.span()), len(line)]
+    line = row[:LONGEST_LINE].expandtabs().rstrip()
+    edges = [0, *(edge for gap in GAP.finditer(line) for edge in gap.span()), len(line)]
     cells = [*zip(edges[::2], edges[1::2], strict=True)]
     cells[0] = (len(line) - len(line.lstrip()), cells[0][1])
     starts, ends = {start for start, _ in names}, {end for _, end in names}
@@ -132,54 +123,6 @@ def _is_detail(names: Sequence[tuple[int, int]], row: str) -> bool:
     return bool(words := find_words(row)) and words[0][0] >= names[0][1] and not fits(names, row)
 
 
-def are_names(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row has the names of columns.
-
-    None of its words is a value. Either it is in capitals, or all rows in `below` have values.
-    """
-    words = first.split()
-    gaps = len(_GAP.findall(first[:_LONGEST_LINE]))
-    if len(words) < 2 or not gaps:
-        return False
-    if (gaps == 1 and words[0].endswith(":")) or not {"=", ":"}.isdisjoint(words):
-        return False  # a field is not a row
-    if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
-        words = words[1:]  # both rows begin with a time
-    if _NUMBERED.fullmatch(first):
-        return bool(below) and not any(map(_NUMBERED.fullmatch, below))
-    words = _WITH_UNIT.sub("", " ".join(words)).split()
-    has_value = any("@" in word or VALUE.fullmatch(word) or _NUMBER.search(word) for word in words)
-    if has_value and not _are_numbered(first):
-        return False
-    if not any(map(str.islower, first)):
-        return True
-    if _FIELD_NAME.match(first) and any(map(_FIELD_NAME.match, below)):
-        return False
-    return all(any(map(VALUE.fullmatch, row.split())) for row in below)
-
-
-def names_values(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row names the columns of values, but not the column of labels, as R prints it.
-
-    A row with values, such as years, names columns only if no cell below it is empty.
-    """
-    names = find_words(first)
-    fewest = len(names) if _has_value(first) else 2
-    return len(names) > 1 < len(below) and all(_has_values(names, row, fewest) for row in below)
-
-
-def _has_value(line: str) -> bool:
-    return any(map(VALUE.fullmatch, line.split()))
-
-
-def _has_values(names: Sequence[tuple[int, int]], row: str, fewest: int = 1) -> bool:
-    """Return whether a row has values after its label, and each of them ends where a name ends."""
-    words = find_words(row)
-    texts = row[:_LONGEST_LINE].split()
-    values = [end for (_, end), text in zip(words[1:], texts[1:], strict=True) if VALUE.fullmatch(text)]
-    return len(values) >= fewest and words[0][0] < names[0][0] and {*values} <= {end for _, end in names}
-
-
 def _find_labelled_end(lines: Lines, index: int) -> int | None:
     """Return the index after rows with labels below the names of their values; None if there are none.
 
@@ -189,25 +132,13 @@ def _find_labelled_end(lines: Lines, index: int) -> int | None:
     if not names_values(lines.texts[index], lines.texts[start : start + 2]):
         return None
     is_below = index > 0 and not lines.is_blank(index - 1) and lines.indent(index - 1) <= lines.indent(start)
-    if is_below and _has_value(lines.texts[index]):
+    if is_below and has_value(lines.texts[index]):
         return None  # it continues the row above
     names, end = find_words(lines.texts[index]), index
-    while end < start < len(lines) and _has_values(names, lines.texts[start]):
-        end = skip_while(lines, start, lambda row: _has_values(names, row))
+    while end < start < len(lines) and has_values(names, lines.texts[start]):
+        end = skip_while(lines, start, lambda row: has_values(names, row))
         start = end + (end < len(lines) and lines.is_blank(end))
     return end
-
-
-def _are_numbered(line: str) -> bool:
-    """Return whether all cells with a number are one word and different numbers, such as `Crane 1`, or count
-    from 1 on, such as `1.Rd`."""
-    cells = [cell.split() for cell in _GAP.split(line[:_LONGEST_LINE].strip())]
-    numbered = [cell for cell in cells if any(map(VALUE.fullmatch, cell))]
-    counted = [found for cell in numbered if (found := _COUNTED.fullmatch(" ".join(cell)))]
-    if len(counted) == len(numbered) > 1 and len({found["word"] for found in counted}) == 1:
-        return all(int(found["number"]) == at for at, found in enumerate(counted, 1))
-    are_pairs = all(len(cell) == 2 and cell[0].isalpha() and cell[1].isdigit() for cell in numbered)
-    return are_pairs and len({word for word, _ in numbered}) == 1 < len({*map(tuple, numbered)})
 
 
 def _find_aligned_end(lines: Lines, index: int) -> int | None:
@@ -237,8 +168,8 @@ def _heads_rows(lines: Lines, index: int) -> bool:
 
 def _is_aligned(line: str) -> bool:
     """Return whether a line has cells, and does not open a bracket."""
-    line = line[:_LONGEST_LINE].strip()
-    has_cells = len(_GAP.findall(line)) >= 2 and _WIDE_GAP.search(line) is not None
+    line = line[:LONGEST_LINE].strip()
+    has_cells = len(GAP.findall(line)) >= 2 and _WIDE_GAP.search(line) is not None
     return has_cells and not line.endswith(("(", "[", "{"))
 
 
@@ -261,7 +192,7 @@ def skip_rows(
 
 def _are_alike(above: str, row: str) -> bool:
     """Return whether two rows have gaps between their cells, and are aligned with each other."""
-    has_gaps = all(_GAP.search(line[:_LONGEST_LINE]) for line in (above, row))
+    has_gaps = all(GAP.search(line[:LONGEST_LINE]) for line in (above, row))
     return has_gaps and fits(find_words(above), row) and fits(find_words(row), above)
 
 

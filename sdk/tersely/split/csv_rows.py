@@ -17,6 +17,7 @@ _SEPARATORS = "\t,;|"
 _FEWEST = 3
 _LONGEST_CELL = 5000
 _MOST_COMMENTS = 10
+_CLAUSE_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*[.)]?|\(?[a-z\d]{1,3}[.)]")
 _SAMPLE = 20
 """Rows that show whether the first one has the names of the columns."""
 
@@ -101,6 +102,8 @@ def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: st
     """Return whether records are rows of values, and not code or prose with commas."""
     sample = records[:_SAMPLE]
     if separator == "\t":
+        if all(_is_clause(record.cells) for record in sample):
+            return False
         if any(record.cells[0] for record in sample):
             return True
         # All first cells are empty, so the tabs may be indentation.
@@ -119,6 +122,12 @@ def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: st
     if len(records[0].cells) > 2:
         return True
     return has_names(sample) is True and not all(map(_THOUSANDS.fullmatch, text[1:]))
+
+
+def _is_clause(cells: Sequence[str]) -> bool:
+    """Return whether two cells are the number of a clause and its text."""
+    ends = len(cells) == 2 and cells[1].rstrip().endswith((".", ":", ";"))
+    return ends and _CLAUSE_NUMBER.fullmatch(cells[0].strip()) is not None
 
 
 CSV = Format(

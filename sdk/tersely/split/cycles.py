@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tersely.split.columns import are_names
+from tersely.split.column_names import are_names
 from tersely.split.heads import Head
-from tersely.split.places import BULLETS, Place, is_comment, opens
+from tersely.split.markers import BULLETS
+from tersely.split.places import Place, is_comment, opens
 from tersely.split.prefaces import find_keys, find_prefaces
 from tersely.split.records import first_word
+from tersely.split.regions import are_runs, find_regions
 from tersely.split.tags import (
     READERS,
     Tag,
@@ -34,8 +36,6 @@ _NAME = re.compile(r"[\W\d]*+(?:name|title)\b", re.IGNORECASE)
 """The start of a line that names its record but is not its first line."""
 _IDENTITY = re.compile(r"[\W\d]*+(?:\w*name|\w*id|title)\b", re.IGNORECASE)
 """The same for a record that contains other records."""
-_OTHERS = ("heading", "log", "code", "html", "xml", "settings")
-"""Kinds of blocks that are never part of a cycle."""
 _LISTED = re.compile(r"(\w+)\|.*\n\1\|")
 """Two lines of a list: cells, the first of which says what they are. A record with a list contains others."""
 _FEWEST_LINES = 6
@@ -51,6 +51,8 @@ class Cycle(NamedTuple):
 
     first: Place
     """The first line of its region."""
+    indent: int
+    """The indent of the line if it is in no record, otherwise 0."""
     heads: Sequence[Place]
     """The first lines of the records around it, the outermost first."""
     names: Sequence[Head]
@@ -59,10 +61,10 @@ class Cycle(NamedTuple):
 
     def allows(self, head: Head) -> bool:
         """Return whether a head above this line may be one of its heads: it is above the region, in the
-        innermost record around the line, or indented less than all records around it."""
+        innermost record around the line, or indented less than all records around it, or than the line."""
         unit = head.units[-1]
         is_inside = bool(self.heads) and unit >= self.heads[-1].units[0]
-        is_outside = bool(self.heads) and head.indent < min(record.indent for record in self.heads)
+        is_outside = head.indent < min((record.indent for record in self.heads), default=self.indent)
         return is_inside or is_outside or unit < self.first.units[0]
 
 
@@ -73,23 +75,10 @@ Group = Sequence[int]
 def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
     """Return the cycle of each line from the start of a region to the end of its last record's run."""
     found: dict[Place, Cycle] = {}
-    for region in _split(places):
+    for region in find_regions(places):
         if owners := _find_owners(region):
             _add(found, region, owners)
     return found
-
-
-def _split(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
-    """Yield the regions between paragraphs, lines with `<`, and blocks such as headings and code."""
-    region: list[Place] = []
-    for place in places:
-        is_paragraph = place.block.kind == "sentence" and not place.indent
-        if is_paragraph or place.block.kind in _OTHERS or place.block.prefix == "<":
-            yield region
-            region = []
-        elif not place.is_remark:
-            region.append(place)
-    yield region
 
 
 def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[int | None]) -> None:
@@ -120,7 +109,7 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
         if at in prefaces:
             start = region[prefaces[at]]
             heads = [] if is_comment(place.block) else [Head((*start.units,), start.indent, start.run)]
-            found[place] = Cycle(region[0], [], heads)
+            found[place] = Cycle(region[0], 0, [], heads)
             continue
         while parents and (at > top or parents[-1].indent >= place.indent or parents[-1].run != place.run):
             parents.pop()
@@ -129,7 +118,8 @@ def _add(found: dict[Place, Cycle], region: Sequence[Place], owners: Sequence[in
         parents += [place] if len(parents) < _DEEPEST else []
         if columns and at > below:
             heads.append(Head((*columns.units,), columns.indent, columns.run, is_line=True))
-        found[place] = Cycle(region[0], [region[head] for head in chain], heads)
+        indent = 0 if chain or at in names else place.indent
+        found[place] = Cycle(region[0], indent, [region[head] for head in chain], heads)
 
 
 def _find_columns(region: Sequence[Place], owners: Sequence[int | None]) -> Place | None:
@@ -199,17 +189,8 @@ def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
         if tags and is_regular(tags):
             owners = _RecordFinder(tags, region).owners
             if any(owner is not None for owner in owners):
-                return None if _are_runs(region, owners) else owners
+                return None if are_runs(region, owners) else owners
     return None
-
-
-def _are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
-    """Return whether the runs are the records, because each cycle begins below the first line of a run."""
-    starts = [at for at in {*owners} if at is not None and owners[at] is None]
-    tops = [first_word(place) for place in region if place.starts_run]
-    is_alike = len({*tops}) == 1 and len({region[at].run for at in starts}) == len(starts) <= len(tops) + 1
-    are_below = is_alike or all(at and region[at - 1].starts_run for at in starts)
-    return len(starts) > 1 and are_below and not any(region[at].starts_run for at in starts)
 
 
 class _RecordFinder:

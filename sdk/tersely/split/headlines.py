@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, pairwise
 
-from tersely.split.columns import find_words, fits
+from tersely.split.column_names import find_words
+from tersely.split.columns import fits
 from tersely.split.lines import CLOSER, LONGEST_ITEM, Lines
 from tersely.split.places import CUE, Place, announces, is_comment, opens
 from tersely.split.records import LABEL, first_word
@@ -24,6 +25,9 @@ _NOTE = re.compile(r"\s*\|\s+\S")
 _VALUED = re.compile(r"[^\s:=]\s*[:=](?![:=])")
 """The end of a name before its value."""
 _SIGN = re.compile(r"\s*(?:([^\w\s])(?=[^\W\d_])|([^\W\d_]\S*))")
+_TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
+_DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
+"""A line in parentheses that says how the words below it are spoken."""
 _FEWEST_SECTIONS = 3
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
@@ -143,6 +147,28 @@ def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
         if goes_on and below.block.start - start <= LONGEST_ITEM and not CLOSER.fullmatch(below.line):
             found[below] = place
     return found
+
+
+def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
+    """Add to `needs` that each note needs the line below it."""
+    target: int | None = None
+    for place in reversed(places):
+        if place.below is None or place.below.block.first != place.block.last:
+            target = None
+        if not is_note(place):
+            target = place.units[0]
+        elif target is not None:
+            for unit in place.units:
+                needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
+
+
+def is_note(place: Place) -> bool:
+    """Return whether a line is about the line below: a comment, tags such as `@slow`, or a direction such as
+    `(quietly)` that is not indented more than the line above it."""
+    if is_comment(place.block) or (_TAGS_ALONE.fullmatch(place.line) and place.block.kind != "code"):
+        return True
+    is_inner = place.above is not None and place.above.indent >= place.indent and not place.starts_run
+    return is_inner and _DIRECTION.fullmatch(place.line) is not None
 
 
 def find_headers(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.places import CLAUSE, Place
+from tersely.split.markers import CLAUSE
+from tersely.split.places import Place
+from tersely.split.titles import DATE, SERIES
 
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=].*[^=]\1)")
@@ -16,8 +18,11 @@ _LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 _LATEX = re.compile(rf"\\({'|'.join(_LATEX_LEVELS)})\b")
 _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 """A heading with a row of signs after it, as Ansible prints it for each PLAY and each TASK in it."""
-_RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
-"""Smallest depths of headings: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
+_RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
+"""Smallest depths of headings: underlined ones, lines like `--- a ---`, words with a number, numbered ones,
+other titles."""
+_INNER_TITLE = 34
+"""Depth of titles that are in capitals, or not, unlike the first title."""
 _CATEGORY = re.compile(r"\[\[[^\W\d_]+:[^\]\n]+\]\]\s*$")
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
@@ -52,6 +57,8 @@ class Head:
     """Whether the lines that it announces repeat its text up to the colon, as messages of a compiler do."""
     is_option_or_record: bool = False
     """Whether it is the name of a command's option, or the first line of a record inside another one."""
+    is_outer: bool = False
+    """Whether it heads all text down to the next such line, with the headings in it."""
     line: str = ""
     """The first line of a heading, or of a block that announces others; the last line of a parent."""
     announcer: Head | None = None
@@ -64,7 +71,7 @@ class Head:
 
         The section of a title does not end at a heading such as `  [Ada]` that is indented more.
         """
-        is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _NUMBERED and self.depth >= _TITLE
+        is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _COUNTED and self.depth >= _TITLE
         return self.indent > indent or (self.depth >= depth and not is_below)
 
 
@@ -122,10 +129,12 @@ class State:
     """The line that begins a step of a job, or a record. It heads all lines down to the next such line."""
 
     def start_section(self) -> None:
-        """Forget all heads but headings, titles of clauses, BEGIN lines, the sender and `continued`."""
+        """Forget all heads but headings, titles of clauses, BEGIN lines, the sender, `continued`, and a step
+        with headings in it."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
-        self.quote = self.label = self.entry = self.separator = self.step = None
+        self.quote = self.label = self.entry = self.separator = None
+        self.step = self.outer
 
     def end_sections(self, place: Place) -> None:
         """Forget headings, clauses and a sender that are indented more than the block at `place`.
@@ -190,10 +199,16 @@ class State:
                 self.headings.pop()
             self.start_section()
 
+    @property
+    def outer(self) -> Head | None:
+        """The step, if headings may be in it."""
+        return self.step if self.step and self.step.is_outer else None
+
     def end_step(self) -> None:
-        """Forget the step and the lines in it."""
+        """Forget the step, and the lines and headings in it."""
         if self.step:
             self.parents = [head for head in self.parents if head.begin <= self.step.begin]
+            self.headings = [head for head in self.headings if head.begin < self.step.begin]
         self.step = self.sender = self.entry = self.record = self.quote = None
 
     def end_text(self, sender: Head) -> None:
@@ -239,13 +254,18 @@ class Depths:
 
     def __init__(self) -> None:
         self._styles: list[str] = []
+        self._words: list[str] = []
         self._first_word: str | None = None
+        self._capital_depth: int | None = None
         self._first_is_capital: bool | None = None
         """Whether the first title without signs is in capitals. Titles of the other kind are deeper."""
 
-    def find(self, text: str) -> int:
-        """Return the depth of a heading, from its number or its signs."""
-        text = text.strip()
+    def find(self, place: Place, text: str) -> int:
+        """Return the depth of the heading at `place` in a text, from its number or its signs; 0 for the title
+        of a record that more blank lines divide from others."""
+        if place.is_apart:
+            return 0
+        text = text[place.block.start : place.block.end].strip()
         if text[0] == "|":
             return _TITLE + len(text) - len(text.lstrip("|"))
         if hashes := _HASHES.match(text):
@@ -259,6 +279,11 @@ class Depths:
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)
+        word = "date" if DATE.fullmatch(text) else series["word"] if (series := SERIES.match(text)) else None
+        if word:
+            # They are inside the sections that titles in capitals begin, if these came first.
+            base = _COUNTED if self._capital_depth is None else self._capital_depth + 1
+            return base + self._find_style(word, self._words)
         if numbered := CLAUSE.match(text):
             return _NUMBERED + min(_MAX_OFFSET, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
@@ -266,15 +291,20 @@ class Depths:
             # If a heading such as `--- a ---` came first, underlined headings are inside its section.
             is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS
             base = _SECTION if is_inside else _RULED
-            return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
+            return base + self._find_style(rule + text[0] * (not text[0].isalnum()), self._styles)
         if text[0].isalnum():
             if self._first_is_capital is None:
                 self._first_is_capital = text.isupper()
-            return _TITLE + (text.isupper() != self._first_is_capital)
+            depth = _TITLE if text.isupper() == self._first_is_capital else _INNER_TITLE
+            self._capital_depth = depth if text.isupper() else self._capital_depth
+            return depth
         bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
-        return _SECTION + self._find_style(text[0] + (bracket if bracket in _AFTER_SIGNS else " "))
+        return _SECTION + self._find_style(
+            text[0] + (bracket if bracket in _AFTER_SIGNS else " "), self._styles
+        )
 
-    def _find_style(self, style: str) -> int:
-        if style not in self._styles:
-            self._styles.append(style)
-        return min(_MAX_OFFSET, self._styles.index(style))
+    def _find_style(self, style: str, known: list[str]) -> int:
+        """Return how many styles occurred before this one."""
+        if style not in known:
+            known.append(style)
+        return min(_MAX_OFFSET, known.index(style))

@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.places import BULLETS, CLAUSE, CUE, Place, is_rule, opens
+from tersely.split.markers import BULLETS, CLAUSE
+from tersely.split.places import CUE, Place, is_rule, opens
 from tersely.split.records import LABEL, first_word, shape
 
 _MARKS = "●○×"
@@ -19,8 +20,9 @@ _DATE = re.compile(
 )
 _VARYING = re.compile(r"\d+|\b[A-Z][a-z]{2}\b|\b[AaPp][Mm]\b")
 """A part that differs from one time to another: a number, or a word such as `Mon`, `Jan` or `AM`."""
-_POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|\b[A-Z]\S*")
-"""A part that differs from one post to another: the first word, or a word with a capital."""
+_POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|\b[A-Z]\S*|\([^()]*\)")
+"""A part that differs from one post to another: the first word, a word with a capital, or a remark in
+parentheses."""
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
 
@@ -107,7 +109,7 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
         is_apart = place.starts_run and (above is None or above.block.last < place.block.first)
         if is_apart and (header := _read_header(place)):
             stamp = next(at for at, line in enumerate(header) if _is_dated(line))
-            mask = _VARYING.sub("0", _POSTER.sub("A", header[stamp].line.strip()))
+            mask = re.sub(r"A(?: A)+", "A", _VARYING.sub("0", _POSTER.sub("A", header[stamp].line.strip())))
             found[stamp, mask].append(header)
     posts = {first: others for first, *others in max(found.values(), key=len)} if found else {}
     headers = {"".join(line.line for line in (first, *others)) for first, others in posts.items()}
@@ -123,6 +125,8 @@ def _read_header(place: Place) -> Sequence[Place]:
     """
     header: list[Place] = []
     line: Place | None = place
+    if place.block.kind == "log" and place.below and place.below.block.kind != "log":
+        header, line = [place], None
     while line and line.run == place.run and line.block.kind in ("line", "heading"):
         header.append(line)
         line = line.below

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from tersely.split import surroundings
+from tersely.split import headlines, surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
-from tersely.split.headlines import find_headers, tie_labels
 from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.places import CLAUSE, CUE, RULE, Place, announces, find_places, is_rule
+from tersely.split.markers import CLAUSE
+from tersely.split.places import CUE, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE, Block
 from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records
 from tersely.units import Link
@@ -55,7 +56,7 @@ class _LinkFinder:
         self._dividers: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
-        self._comments = {-1, *(place.units[0] for place in places if surroundings.is_note(place))}
+        self._comments = {-1, *(place.units[0] for place in places if headlines.is_note(place))}
         """Comments, and -1 for no unit. A head is kept with the first other unit under it."""
         self._names: dict[int, int] = {}
         """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
@@ -63,7 +64,7 @@ class _LinkFinder:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
-        self._headers = find_headers(places, lines, self._around.comments)
+        self._headers = headlines.find_headers(places, lines, self._around.comments)
         self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
@@ -97,16 +98,16 @@ class _LinkFinder:
             if is_step:
                 others = (line.units[0] for line in place.header)
                 self._needs[place.units[0]] = {*self._needs[place.units[0]], *others}
-                state.step = self._head(place.units[0], place)
+                state.step = replace(self._head(place.units[0], place), is_outer=place in self._around.outer)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._dividers.add(place.units[0])
             if not divides:
                 self._add_heads(place, state)
             state.separator = self._head(place.units[0], place) if divides else None
         with_body = {need for needs in self._needs.values() for need in needs}
-        tie_labels(self._places, self._needs, self._bodies)
+        headlines.tie_labels(self._places, self._needs, self._bodies)
         self._tie_heads()
-        surroundings.tie_comments(self._places, self._needs)
+        headlines.tie_comments(self._places, self._needs)
         links: dict[int, Link] = {}
         frames = self._dividers | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
@@ -221,13 +222,13 @@ class _LinkFinder:
 
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
-        depth = self._depths.find(self._lines.text[place.block.start : place.block.end])
+        depth = self._depths.find(place, self._lines.text)
         headings = state.headings
         ended = state.close_headings(depth, place.indent)
         announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         above = [*headings, *state.titles.list_around(place.line), *state.begins, *parents]
-        self._need(place, [*above, *filter(None, [state.sender, announcer])])
+        self._need(place, [*above, *filter(None, [state.sender, announcer, state.outer])])
         self._frames.add(place.units[0])
         headings.append(self._head(place.units[0], place, depth))
         headings[-1].line, headings[-1].announcer = place.line, announcer
@@ -268,7 +269,7 @@ class _LinkFinder:
             state.question = self._head(last, place)
             state.question.is_line = True  # so the question is kept with the first unit of its answer
         elif place.speaks and not ANSWER.match(line):
-            state.speaker = self._head(first, place)
+            state.speaker = replace(self._head(first, place), line=line)
         is_title = surroundings.is_title(place)
         if is_title:
             self._frames.update(place.units)
@@ -280,7 +281,7 @@ class _LinkFinder:
             state.clauses.append(head)
             if is_title:
                 state.titles.add(clause["number"], head)
-        if announces(self._lines.texts[place.block.last - 1]):
+        if announces(self._lines.texts[place.block.last - 1]) or surroundings.introduces(place):
             level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
                 self._frames.add(last)

@@ -11,12 +11,8 @@ from itertools import pairwise
 from tersely.split.lines import Lines, remove_prefix, skip_comments
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import SECTION, SPEAKER, Block
+from tersely.split.titles import find_apart, find_titles
 
-CLAUSE = re.compile(
-    r"\s*(?:§+\s*|(?P<word>(?i:section|article|chapter|part|clause)\s+))?"
-    r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?(word)[.):]*|[.)]*)\s+\S"
-)
-BULLETS = "-*+•"
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
 CUE = re.compile(r"\s*[\d:.,]+ -->")
@@ -27,8 +23,6 @@ _BRANCH = re.compile(
     r"[\s│├└─┬|`+\\:-]*(?:[│├└]|[|`+\\:]-{1,3}\s)[\s│├└─┬|`+\\:-]*|[ \t]*(?:\d+[ \t]*)?\|[ \t_]*"
 )
 """Signs in front of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
-_TITLE = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'-]{1,3}[A-Z\d]+){0,7}\s*")
-"""A few words in capitals."""
 _EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")
 """The number and the sign before a line that a compiler proposes, in a run that has a line with only `|`."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
@@ -63,6 +57,8 @@ class Place:
     """Whether another speaker begins here."""
     is_remark: bool
     """Whether it is a comment in a run of other lines."""
+    is_apart: bool
+    """Whether it is the title of a record, with more blank lines above it than the record has inside."""
     above: Place | None = None
     below: Place | None = None
     header: Sequence[Place] = ()
@@ -111,10 +107,13 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     """Return a place for each block that has units. There is at least one block."""
     firsts = [lines.texts[block.first] for block in blocks]
     runs = _number_runs(lines, blocks, firsts)
-    titles = _find_titles(lines, blocks, runs)
+    apart = find_apart(lines, blocks)
+    titles = apart | find_titles(lines, blocks, runs)
     blocks = [block._replace(kind="heading") if at in titles else block for at, block in enumerate(blocks)]
     entries = list(zip(blocks, firsts, runs, strict=True))
+    flush = Counter(run for _, line, run in entries if not line[:1].isspace())
     spoken = Counter(run for block, line, run in entries if _is_spoken(line, block))
+    spoken = Counter({run: count for run, count in spoken.items() if count * 3 >= flush[run]})
     dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
     cues = {run for _, line, run in entries if CUE.match(line)}
     guttered = {run for _, line, run in entries if line.strip() == "|"}
@@ -131,8 +130,8 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
             indents[number] = 0  # a title centred above a table
     prefixes = dict[int, str]()
     places: list[Place] = []
-    for (block, line, run), units, indent, run_above in zip(
-        entries, spans, indents, [-1, *runs[:-1]], strict=True
+    for at, ((block, line, run), units, indent, run_above) in enumerate(
+        zip(entries, spans, indents, [-1, *runs[:-1]], strict=True)
     ):
         if not units:
             continue
@@ -140,10 +139,27 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
         is_text = block.kind in ("line", "sentence", "list_item")
         speaks = not block.prefix and _speaks(line, run in dialogues, run in cues)
         is_remark = block.prefix != prefixes.setdefault(run, block.prefix)
-        places.append(Place(block, units, run, run != run_above, indent, line, is_text, speaks, is_remark))
+        starts = run != run_above
+        place = Place(block, units, run, starts, indent, line, is_text, speaks, is_remark, at in apart)
+        places.append(place)
     for place, below in pairwise(places):
         place.below, below.above = below, place
+    _mark_callers(places)
     return places
+
+
+def _mark_callers(places: Sequence[Place]) -> None:
+    """Mark the lines that name who speaks in the paragraphs below. At least two names with a colon recur."""
+    callers = [
+        place
+        for place in places
+        if place.starts_run and place.block.kind == "line" and not (place.block.prefix or place.has_body)
+        if announces(place.line) and SPEAKER.match(place.line) and place.below
+    ]
+    counts = Counter(place.line for place in callers)
+    if sum(count > 1 for count in counts.values()) > 1:
+        for place in callers:
+            place.speaks = counts[place.line] > 1
 
 
 def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -> list[int]:
@@ -166,28 +182,6 @@ def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -
     return runs
 
 
-def _find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
-    """Return the indices of the lines in capitals that are headings of the lines right below them.
-
-    They begin runs. There are at least two, and all differ: names of speakers recur. Below at least two,
-    and more than a fourth, the line is not indented, unlike in a manual page.
-    """
-    titles: dict[str, int] = {}
-    flush = 0
-    for at, (block, below) in enumerate(pairwise(blocks)):
-        line = lines.texts[block.first]
-        begins_run = runs[at] == runs[at + 1] and (at == 0 or runs[at - 1] != runs[at])
-        is_title = begins_run and block.kind == "line" and _TITLE.fullmatch(line) is not None
-        indent = lines.indent(block.first) - lines.indent(below.first)
-        if not is_title or indent > 0 or _TITLE.fullmatch(lines.texts[below.first]):
-            continue
-        if line in titles:
-            return set()
-        titles[line] = at
-        flush += indent == 0
-    return {*titles.values()} if flush > 1 and flush * 4 > len(titles) else set()
-
-
 def _is_spoken(line: str, block: Block) -> bool:
     """Return whether a block may be dialogue: prose that begins with a name, or a line that begins with a
     time."""
@@ -207,7 +201,7 @@ def _find_indent(lines: Lines, block: Block, has_signs: bool, in_gutter: bool) -
     """Return the indent of a block. Lines that draw a tree count as spaces."""
     line = lines.texts[block.first].rstrip()
     if block.kind in ("heading", "table"):
-        return lines.indent(block.first)
+        return min(map(lines.indent, (block.first, block.last - 1)))  # an underlined title may be centred
     if branch := _BRANCH.match(line) or (in_gutter and _EDIT.match(line)):
         return len(branch[0])
     if has_signs and (sign := _SIGN.match(line)):

@@ -100,12 +100,12 @@ _TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
 """An item that announces the lines below it."""
 _PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
 """A name and its value in brackets. Several of them are no titles."""
-_COUNTS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]")
-"""How many there are of each kind. It is no title."""
-_ROW = re.compile(r"\d+\s{4,}\d")
-"""Two columns of numbers. They are no title either."""
+_NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
+"""How many there are of each kind, two columns of numbers, or a time. They are no titles."""
 _LONGEST_TITLE, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
+_LARGEST_INDENT = 8
+"""Largest indent of the first line of a paragraph."""
 _OPENING = "\"'“‘«([*_`"
 
 
@@ -247,7 +247,8 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
         return False
     right = remove_prefix(right.rstrip())
     if (
-        _are_alike(left, right)
+        SECTION.match(left)
+        or _are_alike(left, right)
         or TICKED.match(right)
         or ("..." in left and _LED.match(left) and _LED.match(right))
         or (_are_fields(left.split()) and not left.endswith(","))
@@ -273,9 +274,10 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
 
 
 def _is_indented(left: str, right: str) -> bool:
-    """Return whether a line is indented more than the one above it, and the one above is not an item."""
-    deeper = len(right) - len(right.lstrip()) > len(left) - len(left.lstrip())
-    return deeper and not _HANGING.match(left)
+    """Return whether a line is indented more than the one above it, which is not an item, or much less."""
+    more = len(right) - len(right.lstrip()) - len(left) + len(left.lstrip())
+    is_less = more < -_LARGEST_INDENT or (more < 0 and _LABEL.match(right.lstrip()))
+    return bool(is_less) or (more > 0 and not _HANGING.match(left))
 
 
 def _are_alike(left: str, right: str) -> bool:
@@ -329,8 +331,7 @@ def _find_line_kind(lines: Lines, index: int) -> Kind:
         or lines.indent(index) > _MOST_INDENT
         or line.rstrip("\"'”’)]*_").endswith((*_STOPS, ",", ";"))
         or not _is_wordy(line)
-        or _COUNTS.match(line)
-        or _ROW.match(line)
+        or _NUMBERS.match(line)
     ):
         return "line"
     is_alone = (

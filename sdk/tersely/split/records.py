@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import CLOSER
+from tersely.split.markers import BULLETS, find_marker
 from tersely.split.places import CUE, Place
 from tersely.split.prose import is_in_capitals
 
@@ -49,7 +50,8 @@ class Records:
         for place in places:
             is_head = place.has_body and place.below is not None and place.below.run == place.run
             is_lower = not place.starts_run and place.indent < lowest[place.run] and is_head
-            if place.starts_run or is_lower or self._follows_preamble(place) or _is_remarked(place):
+            is_lead = place.starts_run or is_lower or self._follows_preamble(place) or _is_remarked(place)
+            if is_lead or (place.is_titled and _is_above_items(place)):
                 self.leads.add(place)
             lowest[place.run] = min(place.indent, lowest.get(place.run, place.indent))
             # Lines that are indented more continue the value above them. A gutter counts as an indent.
@@ -92,7 +94,7 @@ class Records:
         if below is None or below.run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
         if place.block.kind == below.block.kind == "list_item":
-            return False
+            return find_marker(place.line)[-1:] not in BULLETS and find_marker(below.line) in BULLETS
         are_alike = all(line.has_body and _KEY.fullmatch(line.line.rstrip()) for line in (place, below))
         if are_alike or CLOSER.fullmatch(below.line):
             return False
@@ -108,7 +110,10 @@ class Records:
         if place.block.kind != "line":
             return False
         if below.block.kind == "sentence":
-            return is_in_capitals(place.line)
+            is_term = len(place.line.split()) <= MAX_TERM_WORDS and place.line.rstrip()[-1:].isalpha()
+            return is_term or is_in_capitals(place.line)
+        if _is_above_items(place):
+            return True
         words = [first_word(place), first_word(below)]
         if (stem := _STEM.match(place.line)) and below.line.startswith(stem[0]):
             return False
@@ -131,6 +136,15 @@ class Records:
         if below is None or below.run in self._records:
             return False
         return below.run not in self._tables or first_word(below) != first_word(place)
+
+
+def _is_above_items(place: Place) -> bool:
+    """Return whether a line and perhaps another one, such as a title and its date, are above list items."""
+    below = place.below
+    if below is not None and below.block.kind == "line" and below.indent == place.indent:
+        below = below.below
+    is_near = below is not None and below.run == place.run and below.indent >= place.indent
+    return place.block.kind == "line" and is_near and below is not None and below.block.kind == "list_item"
 
 
 def _is_remarked(place: Place) -> bool:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from tersely.split import headlines
 from tersely.split.heads import Head
 from tersely.split.leaders import find_alien, find_leaders, find_posts, find_ruled, find_stamps
-from tersely.split.lines import FRAME, Lines
+from tersely.split.lines import FRAME, TICKED, Lines
 from tersely.split.logs import find_text_indent
-from tersely.split.places import BULLETS, CLAUSE, CUE, FIELD_SIGNS, Place, announces, is_comment
+from tersely.split.markers import BULLETS, CLAUSE, are_siblings
+from tersely.split.places import CUE, FIELD_SIGNS, Place, announces
 from tersely.split.prose import SPEAKER, Block
 from tersely.split.records import LABEL, OPTION, QUESTION, first_word
 
@@ -21,9 +22,6 @@ BRANCH = re.compile(r"\s*+(?:\}\s*+)?(?:el(?:se|s?if|seif|ifeq|ifdef)|except|fin
 """The start of a line that continues the statement above it, such as `else` or `except`."""
 _GROUP = r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\[Pipeline\] \{ \("
 _STEP = re.compile(rf"{_GROUP}|\$ \S|-{{3,}}[^\W\d_].*[^-]$")
-_TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
-_DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
-"""A line in parentheses that says how the words below it are spoken."""
 _VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S|\.\w+:\s*$")
 """The start of an item, or a label such as `.L2:` inside the part that another label begins."""
@@ -33,6 +31,8 @@ _MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER
 """Matches the first line of a paragraph that may be a head of other units."""
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _LONG_CLAUSE = 120
+_EVENT = re.compile(r"\s*\d{1,2}:\d\d(?::\d\d)?\s+(?!<|[^:]{1,30}:\s)")
+_FIRST = re.compile(r"\s*\(?(?:1|[aA]|i)[.)]\s")
 _IDENTITY = re.compile(r"\s*[\"']?_?(?:id|name|key|title)\b")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
@@ -49,7 +49,8 @@ class Surroundings:
         for post, others in posts.items():
             post.header = others
         second = (post.below for post in posts if post.below and post.below.run == post.run)
-        no_headings = {*self.comments.values(), *posts, *second}
+        last = (post.above for post in posts if post.above)
+        no_headings = {*self.comments.values(), *posts, *second, *last}
         self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""
         self._has_answers = any(
@@ -72,7 +73,9 @@ class Surroundings:
         sections = [*headlines.find_sections(places)]
         self._captioned.update(place.run for place in sections)
         leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned(places)
-        self._titles.update(sections, leaders, find_ruled(places), posts)
+        self.outer = {*find_ruled(places), *posts}
+        """Lines that begin records or posts, which may have headings in them."""
+        self._titles.update(sections, leaders, self.outer)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
@@ -123,8 +126,12 @@ class Surroundings:
         return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
 
     def ends_speech(self, place: Place, speaker: Head) -> bool:
-        """Return whether the words of `speaker` end before a block in a later run."""
-        return place.indent < speaker.indent or speaker.run in self._cues
+        """Return whether the words of `speaker` end before a block in a later run.
+
+        A line with a time but no name is an event, which ends with its run.
+        """
+        is_event = _EVENT.match(speaker.line) is not None and place.indent <= speaker.indent
+        return is_event or place.indent < speaker.indent or speaker.run in self._cues
 
     def ends_quote(self, place: Place) -> bool:
         """Return whether a block ends the answer to the quotation above it, as the next quotation does.
@@ -185,6 +192,8 @@ class Surroundings:
         if run == announcer.run:
             if place.indent == announcer.indent and place.line.rstrip().endswith(":"):
                 return False
+            if place.indent <= announcer.indent and are_siblings(place.line, announcer.line):
+                return False
             if _EXCEPTION.match(place.line):  # at the end of a traceback
                 return place.indent == announcer.indent
             name = announcer.line.partition(":")[0] + ":"
@@ -220,6 +229,18 @@ def is_clause(place: Place, clause: re.Match[str]) -> bool:
     return not clause["word"] and ("." in clause["number"] or is_long)
 
 
+def introduces(place: Place) -> bool:
+    """Return whether a paragraph is right above what it introduces: a list that counts from `1` or `a`, or,
+    if it is a question of one line, any lines that are no running text."""
+    below = place.below
+    if below is None or below.run != place.run or place.block.kind != "sentence":
+        return False
+    asks = place.block.last - place.block.first == 1 and place.line.rstrip().endswith("?")
+    if asks and not TICKED.match(place.line) and below.block.kind in ("line", "list_item"):
+        return True
+    return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
+
+
 def is_title(place: Place) -> bool:
     """Return whether a line with a number is alone above a paragraph, or above a clause such as 2.1 in 2."""
     below = place.below
@@ -246,28 +267,6 @@ def announces_entries(place: Place) -> bool:
     if below is None or below.block.kind != "log" or not place.line.rstrip().endswith(":"):
         return False
     return find_text_indent(below.line) > find_text_indent(place.line) + 1
-
-
-def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
-    """Add to `needs` that each note needs the line below it."""
-    target: int | None = None
-    for place in reversed(places):
-        if place.below is None or place.below.block.first != place.block.last:
-            target = None
-        if not is_note(place):
-            target = place.units[0]
-        elif target is not None:
-            for unit in place.units:
-                needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
-
-
-def is_note(place: Place) -> bool:
-    """Return whether a line is about the line below: a comment, tags such as `@slow`, or a direction such as
-    `(quietly)` that is not indented more than the line above it."""
-    if is_comment(place.block) or (_TAGS_ALONE.fullmatch(place.line) and place.block.kind != "code"):
-        return True
-    is_inner = place.above is not None and place.above.indent >= place.indent and not place.starts_run
-    return is_inner and _DIRECTION.fullmatch(place.line) is not None
 
 
 def _find_continued(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:

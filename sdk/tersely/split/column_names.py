@@ -1,0 +1,97 @@
+"""Names of columns: which row names the columns of the rows below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tersely.split.csv_rows import VALUE
+
+GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
+LONGEST_LINE = 2000
+_WORD = re.compile(r"\S+")
+_FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")
+"""A word in capitals before a gap. Unless all words are in capitals, it names the field of its line."""
+_NUMBER = re.compile(r"\d{5}")
+"""Five digits in a row: too long for a year, so the word is a value."""
+_NUMBERED = re.compile(r"[^\W\d_]+ (?i:no|nr|number|id)\.?(?: {2,}|\t+)\d+(?:\s+\d+)*\s*")
+"""A row such as `Train no.  2849  3106`, which numbers the columns."""
+_WITH_UNIT = re.compile(r"\b\d+ [^\W\d_]+ (?:\[[^\]\s]*\]|\([^)\s]*\))")
+"""A name of a column with a number and a unit, such as `8 h [mg/m3]`."""
+_COUNTED = re.compile(r"(?P<number>\d{1,3})(?P<word>[^\w\s]?[^\W\d]+)")
+_TIME = re.compile(r"\d+:\d\d:\d\d")
+_RANGE = re.compile(r"\d[\d.,]*\s?[-–]\s?\d[\d.,]*|[<>≤≥]=?\s?\d[\d.,]*|\d[\d.,]*\+")
+"""A name such as `51-500` or `>500`: the values of its column hold for this range."""
+
+
+def find_words(line: str) -> list[tuple[int, int]]:
+    """Return the start and the end of each word of a line. A tab counts as several columns."""
+    return [word.span() for word in _WORD.finditer(line[:LONGEST_LINE].expandtabs())]
+
+
+def are_names(first: str, below: Sequence[str]) -> bool:
+    """Return whether a row has the names of columns.
+
+    None of its words is a value. Either it is in capitals, or all rows in `below` have values.
+    """
+    words = first.split()
+    gaps = len(GAP.findall(first[:LONGEST_LINE]))
+    if len(words) < 2 or not gaps:
+        return False
+    if (gaps == 1 and words[0].endswith(":")) or not {"=", ":"}.isdisjoint(words):
+        return False  # a field is not a row
+    if below and _TIME.match(words[0]) and _TIME.match(below[0].lstrip()):
+        words = words[1:]  # both rows begin with a time
+    if _NUMBERED.fullmatch(first):
+        return bool(below) and not any(map(_NUMBERED.fullmatch, below))
+    words = _WITH_UNIT.sub("", " ".join(words)).split()
+    is_value = any("@" in word or VALUE.fullmatch(word) or _NUMBER.search(word) for word in words)
+    if is_value and not (_are_numbered(first) or _are_ranges(first, below)):
+        return False
+    if not any(map(str.islower, first)):
+        return True
+    if _FIELD_NAME.match(first) and any(map(_FIELD_NAME.match, below)):
+        return False
+    return all(any(map(VALUE.fullmatch, row.split())) for row in below)
+
+
+def names_values(first: str, below: Sequence[str]) -> bool:
+    """Return whether a row names the columns of values, but not the column of labels, as R prints it.
+
+    A row with values, such as years, names columns only if no cell below it is empty.
+    """
+    names = find_words(first)
+    fewest = len(names) if has_value(first) else 2
+    return len(names) > 1 < len(below) and all(has_values(names, row, fewest) for row in below)
+
+
+def has_value(line: str) -> bool:
+    return any(map(VALUE.fullmatch, line.split()))
+
+
+def has_values(names: Sequence[tuple[int, int]], row: str, fewest: int = 1) -> bool:
+    """Return whether a row has values after its label, and each of them ends where a name ends."""
+    words = find_words(row)
+    texts = row[:LONGEST_LINE].split()
+    values = [end for (_, end), text in zip(words[1:], texts[1:], strict=True) if VALUE.fullmatch(text)]
+    return len(values) >= fewest and words[0][0] < names[0][0] and {*values} <= {end for _, end in names}
+
+
+def _are_numbered(line: str) -> bool:
+    """Return whether all cells with a number are one word and different numbers, such as `Crane 1`, or count
+    from 1 on, such as `1.Rd`."""
+    cells = [cell.split() for cell in GAP.split(line[:LONGEST_LINE].strip())]
+    numbered = [cell for cell in cells if any(map(VALUE.fullmatch, cell))]
+    counted = [found for cell in numbered if (found := _COUNTED.fullmatch(" ".join(cell)))]
+    if len(counted) == len(numbered) > 1 and len({found["word"] for found in counted}) == 1:
+        return all(int(found["number"]) == at for at, found in enumerate(counted, 1))
+    are_pairs = all(len(cell) == 2 and cell[0].isalpha() and cell[1].isdigit() for cell in numbered)
+    return are_pairs and len({word for word, _ in numbered}) == 1 < len({*map(tuple, numbered)})
+
+
+def _are_ranges(first: str, below: Sequence[str]) -> bool:
+    """Return whether all cells with a number, and at least two, are ranges, unlike the cells below."""
+    rows = [GAP.split(row[:LONGEST_LINE].strip()) for row in (first, *below)]
+    numbered = [cell for cell in rows[0] if any(map(str.isdigit, cell))]
+    inside = any(_RANGE.fullmatch(cell) for row in rows[1:] for cell in row)
+    return len(numbered) > 1 and not inside and all(map(_RANGE.fullmatch, numbered))

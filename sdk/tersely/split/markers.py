@@ -1,0 +1,36 @@
+"""Markers: the bullet, the number or the letter that a line begins with."""
+
+from __future__ import annotations
+
+import re
+
+CLAUSE = re.compile(
+    r"\s*(?:§+\s*|(?P<word>(?i:section|article|chapter|part|clause)\s+))?"
+    r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?(word)[.):]*|[.)]*)\s+\S"
+)
+BULLETS = "-*+•"
+_MARKER = re.compile(
+    r"\s*(?P<sign>§+\s*|\(?)(?:(?P<number>\d{1,3}(?:\.\d{1,3})*)|(?P<letter>[A-Za-z]|[ivx]{2,5}|[IVX]{2,5}))"
+    r"(?P<end>[.):]*)\s"
+)
+
+
+def find_marker(line: str) -> str:
+    """Return the form of the bullet or the number at the start of a line; "" without one.
+
+    Numbers have one form if the same signs are around them and they have as many parts. All small letters
+    have one form, and so have all capitals.
+    """
+    found = _MARKER.match(line)
+    if found and (found["sign"] or found["end"]):
+        number, letter = found["number"], found["letter"]
+        form = "1" + ".1" * number.count(".") if number else "A" if letter.isupper() else "a"
+        return f"{found['sign'].strip()}{form}{found['end']}"
+    sign = line.lstrip()[:2]
+    return sign[0] if sign[:1] in BULLETS and sign[1:] == " " else ""
+
+
+def are_siblings(line: str, other: str) -> bool:
+    """Return whether two lines begin with numbers or letters of one form."""
+    marker = find_marker(line)
+    return marker not in BULLETS and marker == find_marker(other)

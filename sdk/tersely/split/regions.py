@@ -1,0 +1,57 @@
+"""Regions: the parts of a text in which `cycles` looks for records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tersely.split.places import Place
+from tersely.split.records import first_word, shape
+
+_OTHERS = ("heading", "log", "code", "html", "xml", "settings")
+"""Kinds of blocks that are never part of a cycle."""
+
+
+def find_regions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    """Yield the regions between paragraphs, lines with `<`, and blocks such as headings and code."""
+    region: list[Place] = []
+    for place in places:
+        is_paragraph = place.block.kind == "sentence" and not place.indent
+        if is_paragraph or place.block.kind in _OTHERS or place.block.prefix == "<":
+            yield region
+            region = []
+        elif not place.is_remark:
+            region.append(place)
+    yield region
+
+
+def are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
+    """Return whether the runs are the records, because each cycle begins below the first line of a run, or
+    because runs inside the cycles are like those that begin them."""
+    starts = [at for at in {*owners} if at is not None and owners[at] is None]
+    if _have_siblings(region, starts):
+        return True
+    tops = [first_word(place) for place in region if place.starts_run]
+    is_alike = len({*tops}) == 1 and len({region[at].run for at in starts}) == len(starts) <= len(tops) + 1
+    are_below = is_alike or all(at and region[at - 1].starts_run for at in starts)
+    return len(starts) > 1 and are_below and not any(region[at].starts_run for at in starts)
+
+
+def _have_siblings(region: Sequence[Place], starts: Sequence[int]) -> bool:
+    """Return whether all lines at `starts` begin runs, and other runs have names of their own but are alike:
+    their next two lines are of the same kinds."""
+    if not all(region[at].starts_run or region[at].is_titled for at in starts):
+        return False
+    forms = {_find_form(region[at]) for at in starts}
+    others = [place for at, place in enumerate(region) if place.starts_run and at > min(starts)]
+    others = [place for place in others if place not in {region[at] for at in starts}]
+    differ = len({first_word(place) for place in others}) == len(others) > 1
+    return differ and None not in forms and all(_find_form(place) in forms for place in others)
+
+
+def _find_form(place: Place) -> tuple[str, str, str] | None:
+    """Return the kinds of the two lines below the first line of a run, and how the first of them begins."""
+    second = place.below
+    third = second.below if second else None
+    if second is None or third is None or third.run != place.run:
+        return None
+    return second.block.kind, shape(second.line), third.block.kind

@@ -1,0 +1,128 @@
+"""Titles without signs: lines that are headings because of their form, and because other lines share it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from tersely.split.lines import Lines
+from tersely.split.prose import Block
+
+_CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]+\)?){0,7}\s*")
+"""A few words in capitals."""
+SERIES = re.compile(r"(?P<word>§+|[A-Z][^\W\d_]+)\s+(?P<number>\d{1,3}|[A-Z]|[IVX]{1,5})(?=[:.)\s–—-]|$)")
+"""The start of a title such as `Part A: Cranes` or `§ 3 Ropes`."""
+_DAYS = (
+    "mon|tues|wednes|thurs|fri|satur|sun",
+    "mon|diens|donners|frei|sams|sonn",
+    "lun|mar|mercre|jeu|vendre|same",
+)
+_NAMES = (
+    *(f"(?:{days})(?:day|tag|di)" for days in _DAYS),
+    "mittwoch|sonnabend|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo",
+    "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|mar(?:ch|s)?|märz|apr(?:il)?|avril|ma[iy]|jun[ei]?|juin",
+    "jul[iy]?|juillet|aug(?:ust)?|août|sept?(?:ember|embre)?|o[ck]t(?:ober|obre)?|nov(?:ember|embre)?",
+    "de[cz](?:ember)?|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre",
+    "noviembre|diciembre|(?:mon|tue|wed|thu|fri|sat|sun)",
+)
+DATE = re.compile(
+    rf"(?=.*?(?:\b(?:{'|'.join(_NAMES)})\b|\d{{4}}-\d\d-\d\d))"
+    rf"(?:(?:{'|'.join(_NAMES)}|\d{{1,2}}(?:st|nd|rd|th)?|\d{{4}}(?:-\d\d-\d\d)?|of|de|den|der|the)\b[.,]*\s*){{1,6}}:?",
+    re.IGNORECASE,
+)
+"""A whole line that is a date, or the name of a day."""
+_LONGEST = 80
+
+
+def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
+    """Return the indices of the blocks that are titles of the blocks below them."""
+    titles = _find_capitals(lines, blocks, runs)
+    return titles.union(*_find_series(lines, blocks, runs, titles))
+
+
+def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
+    """Return the indices of the titles of records that more blank lines divide than their paragraphs.
+
+    There are at least two records with several paragraphs, each with a title of its own without signs.
+    """
+    gaps = [block.first - above.last for above, block in pairwise(blocks)]
+    starts = [0, *(at for at, gap in enumerate(gaps, 1) if gap > 1)]
+    records = list(pairwise([*starts, len(blocks)]))
+    titles = {lines.texts[blocks[at].first].strip() for at in starts}
+    are_divided = all(1 in gaps[start : end - 1] for start, end in records)
+    are_titles = all(_is_title(lines, blocks[at]) for at in starts)
+    return {*starts} if 1 < len(starts) == len(titles) and are_divided and are_titles else set()
+
+
+def _is_title(lines: Lines, block: Block) -> bool:
+    """Return whether a block is a short line without signs and without the end of a sentence."""
+    line = lines.texts[block.first].strip()
+    is_line = block.kind in ("line", "heading") and block.last - block.first == 1 and not block.prefix
+    return is_line and line[0].isalnum() and line[-1] != ":" and _may_be_title(line)
+
+
+def _may_be_title(line: str) -> bool:
+    return len(line) <= _LONGEST and line[-1] not in ".,;"
+
+
+def _find_series(
+    lines: Lines, blocks: Sequence[Block], runs: Sequence[int], titles: set[int]
+) -> Iterator[Sequence[int]]:
+    """Yield the indices of titles that are counted, such as `Part A` and `Part B`, and of dates.
+
+    At least two lines with one first word begin runs, or are right below other `titles` and headings. Each
+    number is one higher than the last. Other blocks are below each line.
+    """
+    found: dict[str, list[int]] = defaultdict(list)
+    values: dict[int, int] = {}
+    for at, block in enumerate(blocks):
+        line = lines.texts[block.first].strip()
+        begins_run = not at or runs[at - 1] != runs[at]
+        begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
+        if not (begins_run and block.kind in ("line", "heading") and _may_be_title(line)):
+            continue
+        if DATE.fullmatch(line):
+            found["date"].append(at)
+        elif counted := SERIES.match(line):
+            found[counted["word"]].append(at)
+            values[at] = _read_number(counted["number"])
+    for word, series in found.items():
+        counts = [values[at] for at in series] if word != "date" else []
+        are_counted = all(number == last + 1 for last, number in pairwise(counts))
+        have_bodies = all(at + 1 < len(blocks) and at + 1 not in series for at in series)
+        if len(series) > 1 and are_counted and have_bodies:
+            yield series
+
+
+def _read_number(number: str) -> int:
+    """Return the value of a number, of a letter, or of a Roman numeral."""
+    if number.isdigit():
+        return int(number)
+    if set(number) - set("IVX"):
+        return ord(number) - ord("A") + 1
+    digits = [{"I": 1, "V": 5, "X": 10}[digit] for digit in number]
+    return sum(-one if one < next_one else one for one, next_one in pairwise([*digits, 0]))
+
+
+def _find_capitals(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
+    """Return the indices of the lines in capitals that are headings of the lines right below them.
+
+    They begin runs. There are at least two, and all differ: names of speakers recur. Below at least two,
+    and more than a fourth, the line is not indented, unlike in a manual page.
+    """
+    titles: dict[str, int] = {}
+    flush = 0
+    for at, (block, below) in enumerate(pairwise(blocks)):
+        line = lines.texts[block.first]
+        begins_run = runs[at] == runs[at + 1] and (at == 0 or runs[at - 1] != runs[at])
+        is_title = begins_run and block.kind == "line" and _CAPITALS.fullmatch(line) is not None
+        indent = lines.indent(block.first) - lines.indent(below.first)
+        if not is_title or indent > 0 or _CAPITALS.fullmatch(lines.texts[below.first]):
+            continue
+        if line in titles:
+            return set()
+        titles[line] = at
+        flush += indent == 0
+    return {*titles.values()} if flush > 1 and flush * 4 > len(titles) else set()
