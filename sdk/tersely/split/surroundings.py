@@ -49,7 +49,7 @@ class Surroundings:
         for post, others in posts.items():
             post.header = others
         second = (post.below for post in posts if post.below and post.below.run == post.run)
-        last = (post.above for post in posts if post.above)
+        last = [post.above for post in posts if post.above][places[0] not in posts :]
         no_headings = {*self.comments.values(), *posts, *second, *last}
         self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""
@@ -233,7 +233,12 @@ def introduces(place: Place) -> bool:
     """Return whether a paragraph is right above what it introduces: a list that counts from `1` or `a`, or,
     if it is a question of one line, any lines that are no running text."""
     below = place.below
-    if below is None or below.run != place.run or place.block.kind != "sentence":
+    if (
+        below is None
+        or below.run != place.run
+        or below.indent > place.indent
+        or place.block.kind != "sentence"
+    ):
         return False
     asks = place.block.last - place.block.first == 1 and place.line.rstrip().endswith("?")
     if asks and not TICKED.match(place.line) and below.block.kind in ("line", "list_item"):
