@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 
 from tersely.split.column_names import find_words
 from tersely.split.columns import fits
-from tersely.split.lines import CLOSER, LONGEST_ITEM, Lines
+from tersely.split.lines import CLOSER, LONGEST_ITEM, TICKED, Lines
 from tersely.split.places import CUE, Place, announces, is_comment, opens
 from tersely.split.records import LABEL, first_word
 
@@ -28,6 +28,7 @@ _SIGN = re.compile(r"\s*(?:([^\w\s])(?=[^\W\d_])|([^\W\d_]\S*))")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
 """A line in parentheses that says how the words below it are spoken."""
+_FIRST = re.compile(r"\s*\(?(?:1|[aA]|i)[.)]\s")
 _FEWEST_SECTIONS = 3
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
@@ -169,6 +170,23 @@ def is_note(place: Place) -> bool:
         return True
     is_inner = place.above is not None and place.above.indent >= place.indent and not place.starts_run
     return is_inner and _DIRECTION.fullmatch(place.line) is not None
+
+
+def introduces(place: Place) -> bool:
+    """Return whether a paragraph is right above what it introduces: a list that counts from `1` or `a`, or,
+    if it is a question of one line, any lines that are no running text."""
+    below = place.below
+    if (
+        below is None
+        or below.run != place.run
+        or below.indent > place.indent
+        or place.block.kind != "sentence"
+    ):
+        return False
+    asks = place.block.last - place.block.first == 1 and place.line.rstrip().endswith("?")
+    if asks and not TICKED.match(place.line) and below.block.kind in ("line", "list_item"):
+        return True
+    return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
 
 
 def find_headers(

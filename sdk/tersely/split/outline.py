@@ -281,7 +281,7 @@ class _LinkFinder:
             state.clauses.append(head)
             if is_title:
                 state.titles.add(clause["number"], head)
-        if announces(self._lines.texts[place.block.last - 1]) or surroundings.introduces(place):
+        if announces(self._lines.texts[place.block.last - 1]) or headlines.introduces(place):
             level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
                 self._frames.add(last)

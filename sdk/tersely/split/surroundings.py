@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from tersely.split import headlines
 from tersely.split.heads import Head
 from tersely.split.leaders import find_alien, find_leaders, find_posts, find_ruled, find_stamps
-from tersely.split.lines import FRAME, TICKED, Lines
+from tersely.split.lines import FRAME, Lines
 from tersely.split.logs import find_text_indent
 from tersely.split.markers import BULLETS, CLAUSE, are_siblings
 from tersely.split.places import CUE, FIELD_SIGNS, Place, announces
@@ -32,7 +32,6 @@ _MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _LONG_CLAUSE = 120
 _EVENT = re.compile(r"\s*\d{1,2}:\d\d(?::\d\d)?\s+(?!<|[^:]{1,30}:\s)")
-_FIRST = re.compile(r"\s*\(?(?:1|[aA]|i)[.)]\s")
 _IDENTITY = re.compile(r"\s*[\"']?_?(?:id|name|key|title)\b")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
@@ -227,23 +226,6 @@ def is_clause(place: Place, clause: re.Match[str]) -> bool:
     """Return whether paragraphs below a numbered one belong to it: its number has a dot, or it is long."""
     is_long = place.block.end - place.block.start > _LONG_CLAUSE
     return not clause["word"] and ("." in clause["number"] or is_long)
-
-
-def introduces(place: Place) -> bool:
-    """Return whether a paragraph is right above what it introduces: a list that counts from `1` or `a`, or,
-    if it is a question of one line, any lines that are no running text."""
-    below = place.below
-    if (
-        below is None
-        or below.run != place.run
-        or below.indent > place.indent
-        or place.block.kind != "sentence"
-    ):
-        return False
-    asks = place.block.last - place.block.first == 1 and place.line.rstrip().endswith("?")
-    if asks and not TICKED.match(place.line) and below.block.kind in ("line", "list_item"):
-        return True
-    return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
 
 
 def is_title(place: Place) -> bool:
