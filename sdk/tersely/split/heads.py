@@ -128,13 +128,14 @@ class State:
     step: Head | None = None
     """The line that begins a step of a job, or a record. It heads all lines down to the next such line."""
 
-    def start_section(self) -> None:
+    def start_section(self) -> Head | None:
         """Forget all heads but headings, titles of clauses, BEGIN lines, the sender, `continued`, and a step
-        with headings in it."""
+        with headings in it. Return that step."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
         self.quote = self.label = self.entry = self.separator = None
-        self.step = self.outer
+        self.step = self.step if self.step and self.step.is_outer else None
+        return self.step
 
     def end_sections(self, place: Place) -> None:
         """Forget headings, clauses and a sender that are indented more than the block at `place`.
@@ -198,11 +199,6 @@ class State:
             while any(head.line[:1] == sign for head in self.headings):
                 self.headings.pop()
             self.start_section()
-
-    @property
-    def outer(self) -> Head | None:
-        """The step, if headings may be in it."""
-        return self.step if self.step and self.step.is_outer else None
 
     def end_step(self) -> None:
         """Forget the step, and the lines and headings in it."""

@@ -228,11 +228,10 @@ class _LinkFinder:
         announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         above = [*headings, *state.titles.list_around(place.line), *state.begins, *parents]
-        self._need(place, [*above, *filter(None, [state.sender, announcer, state.outer])])
+        self._need(place, [*above, *filter(None, [state.sender, announcer, state.start_section()])])
         self._frames.add(place.units[0])
         headings.append(self._head(place.units[0], place, depth))
         headings[-1].line, headings[-1].announcer = place.line, announcer
-        state.start_section()
         state.parents = parents
 
     def _add_heads(self, place: Place, state: State) -> None:
