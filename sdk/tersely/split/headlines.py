@@ -29,6 +29,7 @@ _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
 """A line in parentheses that says how the words below it are spoken."""
 _FIRST = re.compile(r"\s*\(?(?:1|[aA]|i)[.)]\s")
+_BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
 _FEWEST_SECTIONS = 3
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
@@ -174,19 +175,21 @@ def is_note(place: Place) -> bool:
 
 def introduces(place: Place) -> bool:
     """Return whether a paragraph is right above what it introduces: a list that counts from `1` or `a`, or,
-    if it is a question of one line, any lines that are no running text."""
+    if it is a question of one line, any list or boxes to tick. Nobody speaks in either."""
     below = place.below
-    if (
-        below is None
-        or below.run != place.run
-        or below.indent > place.indent
-        or place.block.kind != "sentence"
-    ):
+    if below is None or below.run != place.run or below.indent > place.indent:
+        return False
+    if place.block.kind != "sentence" or place.speaks or below.speaks:
         return False
     asks = place.block.last - place.block.first == 1 and place.line.rstrip().endswith("?")
-    if asks and not TICKED.match(place.line) and below.block.kind in ("line", "list_item"):
+    if asks and not TICKED.match(place.line) and is_choice(below):
         return True
     return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
+
+
+def is_choice(place: Place) -> bool:
+    """Return whether a line is a list item, or begins with a box to tick."""
+    return place.block.kind == "list_item" or _BOX.match(place.line) is not None
 
 
 def find_headers(

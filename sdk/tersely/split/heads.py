@@ -53,6 +53,8 @@ class Head:
     """Whether it is a line or an item, which is kept with the first line of its body."""
     text_indent: int | None = None
     """For an entry of a log that announces others: the number of spaces before its text."""
+    has_list_only: bool = False
+    """Whether it announces only list items and boxes to tick."""
     is_named: bool = False
     """Whether the lines that it announces repeat its text up to the colon, as messages of a compiler do."""
     is_option_or_record: bool = False
@@ -276,7 +278,7 @@ class Depths:
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)
         word = "date" if DATE.fullmatch(text) else series["word"] if (series := SERIES.match(text)) else None
-        if word:
+        if word and "\n" not in text:
             # They are inside the sections that titles in capitals begin, if these came first.
             base = _COUNTED if self._capital_depth is None else self._capital_depth + 1
             return base + self._find_style(word, self._words)

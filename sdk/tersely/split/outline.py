@@ -280,13 +280,14 @@ class _LinkFinder:
             state.clauses.append(head)
             if is_title:
                 state.titles.add(clause["number"], head)
-        if announces(self._lines.texts[place.block.last - 1]) or headlines.introduces(place):
+        has_colon = announces(self._lines.texts[place.block.last - 1])
+        if has_colon or headlines.introduces(place):
             level = place.below.block.prefix.count(">") if place.below else 0
             if level > place.block.prefix.count(">"):
                 self._frames.add(last)
                 state.quoters.append(self._head(last, place, level))
             else:
-                self._announce(last, place, state)
+                self._announce(last, place, state).has_list_only = not has_colon
         is_free = state.record is None or state.record.run == place.run
         if place in self._records.leads and is_free and self._records.is_head(place):
             state.record = self._head(first, place)

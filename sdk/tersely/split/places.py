@@ -113,7 +113,8 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     entries = list(zip(blocks, firsts, runs, strict=True))
     flush = Counter(run for _, line, run in entries if not line[:1].isspace())
     spoken = Counter(run for block, line, run in entries if _is_spoken(line, block))
-    spoken = Counter({run: count for run, count in spoken.items() if count * 3 >= flush[run]})
+    named = Counter(run for _, line, run in entries if SPEAKER.match(line))
+    spoken = Counter({run: count for run, count in spoken.items() if named[run] * 2 >= flush[run]})
     dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
     cues = {run for _, line, run in entries if CUE.match(line)}
     guttered = {run for _, line, run in entries if line.strip() == "|"}

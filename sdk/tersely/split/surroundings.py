@@ -186,6 +186,8 @@ class Surroundings:
         """
         run = place.run
         above = place.above or place
+        if announcer.has_list_only and not headlines.is_choice(place):
+            return False
         if announcer.text_indent is not None:
             return place.block.kind == "log" and find_text_indent(place.line) > announcer.text_indent + 1
         if run == announcer.run:

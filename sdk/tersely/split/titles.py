@@ -60,7 +60,7 @@ def _is_title(lines: Lines, block: Block) -> bool:
     """Return whether a block is a short line without signs and without the end of a sentence."""
     line = lines.texts[block.first].strip()
     is_line = block.kind in ("line", "heading") and block.last - block.first == 1 and not block.prefix
-    return is_line and line[0].isalnum() and line[-1] != ":" and _may_be_title(line)
+    return is_line and line[0].isalnum() and ":" not in line and _may_be_title(line)
 
 
 def _may_be_title(line: str) -> bool:
