@@ -276,7 +276,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
 def _is_indented(left: str, right: str) -> bool:
     """Return whether a line is indented more than the one above it, which is not an item, or much less."""
     more = len(right) - len(right.lstrip()) - len(left) + len(left.lstrip())
-    is_label = more < 0 and not left[-1].isalnum() and _LABEL.match(right.lstrip()) is not None
+    is_label = more < 0 and not left[-1:].isalnum() and _LABEL.match(right.lstrip()) is not None
     return more < -_LARGEST_INDENT or is_label or (more > 0 and not _HANGING.match(left))
 
 
