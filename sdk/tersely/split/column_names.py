@@ -58,11 +58,18 @@ def are_names(first: str, below: Sequence[str]) -> bool:
 def names_values(first: str, below: Sequence[str]) -> bool:
     """Return whether a row names the columns of values, but not the column of labels, as R prints it.
 
-    A row with values, such as years, names columns only if no cell below it is empty.
+    A row with values, such as years, names columns only if no cell below it is empty. A name such as `9 May`
+    is no value.
     """
     names = find_words(first)
-    fewest = len(names) if has_value(first) else 2
+    fewest = 2 if not has_value(first) or has_worded_cells(first) else len(names)
     return len(names) > 1 < len(below) and all(has_values(names, row, fewest) for row in below)
+
+
+def has_worded_cells(line: str) -> bool:
+    """Return whether gaps divide a line into at least two cells, each of which has a letter."""
+    cells = GAP.split(line[:LONGEST_LINE].strip())
+    return len(cells) > 1 and all(any(map(str.isalpha, cell)) for cell in cells)
 
 
 def has_value(line: str) -> bool:

@@ -13,6 +13,7 @@ from tersely.split.column_names import (
     find_words,
     has_value,
     has_values,
+    has_worded_cells,
     names_values,
 )
 from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
@@ -132,7 +133,7 @@ def _find_labelled_end(lines: Lines, index: int) -> int | None:
     if not names_values(lines.texts[index], lines.texts[start : start + 2]):
         return None
     is_below = index > 0 and not lines.is_blank(index - 1) and lines.indent(index - 1) <= lines.indent(start)
-    if is_below and has_value(lines.texts[index]):
+    if is_below and has_value(lines.texts[index]) and not has_worded_cells(lines.texts[index]):
         return None  # it continues the row above
     names, end = find_words(lines.texts[index]), index
     while end < start < len(lines) and has_values(names, lines.texts[start]):

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, pairwise
 
-from tersely.split.column_names import find_words
+from tersely.split.column_names import are_names, find_words
 from tersely.split.columns import fits
 from tersely.split.lines import CLOSER, LONGEST_ITEM, TICKED, Lines
 from tersely.split.places import CUE, Place, announces, is_comment, opens
-from tersely.split.records import LABEL, first_word
+from tersely.split.records import LABEL, MAX_TERM_WORDS, first_word
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
 """A line number and a column, such as `a.c:3:5`, `(3,5)` or ` 3:5`."""
@@ -192,6 +192,12 @@ def is_choice(place: Place) -> bool:
     return place.block.kind == "list_item" or _BOX.match(place.line) is not None
 
 
+def is_label(place: Place, below: Place) -> bool:
+    """Return whether a line of a few words is right above a list item. Alone it says nothing."""
+    is_short = len(place.line.split()) <= MAX_TERM_WORDS and place.line.rstrip()[-1:].isalpha()
+    return place.block.kind == "line" and below.block.kind == "list_item" and is_short
+
+
 def find_headers(
     places: Sequence[Place], lines: Lines, comments: dict[Place, Place]
 ) -> dict[Place, Sequence[Place]]:
@@ -199,12 +205,13 @@ def find_headers(
     Also map each line to the comment right above it.
 
     A rule is below the names. A run below the rule belongs to the table if one of its first lines is aligned
-    with the rule or has enough cells.
+    with the rule or has enough cells. So do the lines right below a table without a rule.
     """
     found: dict[Place, Sequence[Place]] = dict(_find_listed(places))
     header: Sequence[Place] = ()
     columns: Sequence[tuple[int, int]] = ()
     run: list[Place] = []
+    table: int | None = None  # the run of a table whose first row names the columns
     for number, place in enumerate(places):
         ruler = lines.texts[place.block.last - 1]
         if _RULER.match(ruler):
@@ -213,7 +220,13 @@ def find_headers(
             is_named = above is not None and above.block.last == place.block.first
             header = (above, place) if is_alone and above is not None and is_named else (place,)
             columns, run = find_words(ruler), []
+            table = None
             continue
+        if _names_columns(place, lines):
+            header, columns, run, table = (place,), find_words(place.line), [], place.run
+            continue
+        if table not in (None, place.run):
+            header, table = (), None
         if not header:
             continue
         run.append(place)
@@ -225,6 +238,12 @@ def find_headers(
             found.update(dict.fromkeys(run, header))
         run = []
     return found | {place: (*found.get(place, ()), comment) for place, comment in comments.items()}
+
+
+def _names_columns(place: Place, lines: Lines) -> bool:
+    """Return whether a block is a table whose first row names the columns."""
+    below = lines.texts[place.block.first + 1 : place.block.last]
+    return place.block.kind == "row" and are_names(place.line, below[:2])
 
 
 def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:

@@ -28,6 +28,8 @@ _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MAX_OFFSET = 5
 """Largest number that a number or a sign adds to such a depth."""
+_MANY_SIGNS = 5
+"""Number of signs from which on they only fill a line: `*** a ***` and `** b **` differ in depth."""
 _NESTED = 2
 """A heading that is indented at least this much more than a title is in the title's section."""
 
@@ -297,9 +299,9 @@ class Depths:
             self._capital_depth = depth if text.isupper() else self._capital_depth
             return depth
         bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
-        return _SECTION + self._find_style(
-            text[0] + (bracket if bracket in _AFTER_SIGNS else " "), self._styles
-        )
+        signs = len(text) - len(text.lstrip(text[0]))
+        style = text[0] * min(signs, _MANY_SIGNS) + (bracket if bracket in _AFTER_SIGNS else " ")
+        return _SECTION + self._find_style(style, self._styles)
 
     def _find_style(self, style: str, known: list[str]) -> int:
         """Return how many styles occurred before this one."""

@@ -181,8 +181,9 @@ class _LinkFinder:
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
-            state.continued = self._head(subject.units[-1], subject)
-            state.continued.is_line = False  # it makes sense without the lines that continue it
+            is_label = headlines.is_label(subject, place)
+            state.continued = replace(self._head(subject.units[-1], subject), is_line=is_label)
+            self._frames.update(subject.units[-1:] if is_label else ())
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
             state.quoters.pop()
         if state.quote and indent < state.quote.indent:
@@ -197,8 +198,7 @@ class _LinkFinder:
         state.end_clauses(place)
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
-        is_question = QUESTION.match(line) is not None
-        if is_question:
+        if is_question := QUESTION.match(line) is not None:
             state.close_record(state.question)
             state.question = None
         if is_question or place.speaks:

@@ -93,8 +93,10 @@ class Records:
             below = below.below
         if below is None or below.run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
+        if place.block.kind == "list_item" and find_marker(place.line) not in BULLETS:
+            return below.block.kind != "list_item" or find_marker(below.line) in BULLETS
         if place.block.kind == below.block.kind == "list_item":
-            return find_marker(place.line)[-1:] not in BULLETS and find_marker(below.line) in BULLETS
+            return False
         are_alike = all(line.has_body and _KEY.fullmatch(line.line.rstrip()) for line in (place, below))
         if are_alike or CLOSER.fullmatch(below.line):
             return False

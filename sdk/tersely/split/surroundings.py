@@ -11,7 +11,7 @@ from tersely.split.heads import Head
 from tersely.split.leaders import find_alien, find_leaders, find_posts, find_ruled, find_stamps
 from tersely.split.lines import FRAME, Lines
 from tersely.split.logs import find_text_indent
-from tersely.split.markers import BULLETS, CLAUSE, are_siblings
+from tersely.split.markers import BULLETS, CLAUSE, are_siblings, find_marker
 from tersely.split.places import CUE, FIELD_SIGNS, Place, announces
 from tersely.split.prose import SPEAKER, Block
 from tersely.split.records import LABEL, OPTION, QUESTION, first_word
@@ -211,6 +211,7 @@ class Surroundings:
         if is_next:
             announcer.body_indent = place.indent
         is_item = is_item and place.indent >= announcer.body_indent
+        is_item = is_item and find_marker(place.line) == find_marker(above.line)
         goes_on = announcer.reach == above.run and self.is_marked(place)
         if is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent:
             announcer.reach = run
