@@ -133,6 +133,62 @@ CASES = {
 15 3 14   |May 2001 to May 2005
 16 3 14 15|- sold tickets
 """,
+    "counted titles above titles in capitals": """
+1*        |Session 1, in the morning
+          |
+2* 1      |CRANES
+3  1 2    |the old crane
+          |
+4* 1      |ROPES
+5  1 4    |the long rope
+          |
+6*        |Session 2, at night
+          |
+7* 6      |LAMPS
+8  6 7    |the red lamp
+          |
+9* 6      |HORNS
+10 6 9    |the low horn
+""",
+    "stars of two lengths": """
+1*        |*** Cranes ***
+2* 1      |** Upper yard **
+3  1 2    |Ada Holm
+4* 1      |** Lower yard **
+5  1 4    |Ben Vik
+          |
+6*        |*** Lamps ***
+7* 6      |** Pier **
+8  6 7    |Tora Moe
+""",
+    "labels in numbered parts": """
+1*        |1. Cranes (green)
+2  1      |Lead: Ada
+3* 1      |Done:
+4  1 3    |• hook oiled
+5* 1      |Risks:
+6  1 5    |• no rope
+          |
+7*        |2. Lamps (red)
+8  7      |Lead: Ben
+9* 7      |Done:
+10 7 9    |• wick cut
+11* 7     |Risks:
+12 7 11   |• no oil
+""",
+    "labels without a colon": """
+1*        |CRANES
+2  1      |Lead: Ada
+3* 1      |Next
+4  1 3    |- oil the hook
+5* 1      |Risks
+6  1 5    |- no rope
+          |
+7*        |LAMPS
+8  7      |Lead: Ben
+9* 7      |Next
+10 7 9    |- cut the wick
+""",
     "an underlined title that is centred": """
 1*       |             CRANES
          |----------------------------------
@@ -185,6 +241,27 @@ silk                14.32    12.89   11.46
 """
     names, _, row, _ = text.splitlines()
     assert names in dict(open_parts(text, 40))[row]
+
+
+def test_dates_name_the_columns_of_values() -> None:
+    text = """                     9 May   12 May   15 May
+Load of the crane     44.6     13.7      4.5
+Load of the rope      91.6     99.3     33.3
+Load of the hook       2.6      9.3      3.3
+"""
+    names, _, row, _ = text.splitlines()
+    assert names.strip() in dict(open_parts(text, 40))[row]
+
+
+def test_rows_below_a_label_in_a_table_keep_the_names_of_the_columns() -> None:
+    text = """\tNAME                        STATE     READ WRITE CKSUM
+\tcrane                       ONLINE       0     0     0
+\t  hook-0                    ONLINE       5     0    56
+\tspares
+\t  hook-9                    ONLINE       0     0     3
+"""
+    needs = find_needs(text, "hook-9                    ONLINE       0     0     3")
+    assert any(need.startswith("NAME") for need in needs)
 
 
 def test_clauses_with_tabs_are_no_table() -> None:

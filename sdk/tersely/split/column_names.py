@@ -77,11 +77,14 @@ def has_value(line: str) -> bool:
 
 
 def has_values(names: Sequence[tuple[int, int]], row: str, fewest: int = 1) -> bool:
-    """Return whether a row has values after its label, and each of them ends where a name ends."""
+    """Return whether a row has values after its label, and each of them begins or ends where a name does."""
     words = find_words(row)
     texts = row[:LONGEST_LINE].split()
-    values = [end for (_, end), text in zip(words[1:], texts[1:], strict=True) if VALUE.fullmatch(text)]
-    return len(values) >= fewest and words[0][0] < names[0][0] and {*values} <= {end for _, end in names}
+    values = [word for word, text in zip(words[1:], texts[1:], strict=True) if VALUE.fullmatch(text)]
+    if len(values) < fewest or words[0][0] >= names[0][0]:
+        return False
+    starts, ends = zip(*names, strict=True)
+    return all(start in starts or end in ends for start, end in values)
 
 
 def _are_numbered(line: str) -> bool:

@@ -12,7 +12,7 @@ from tersely.split.titles import DATE, SERIES
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=].*[^=]\1)")
 """A heading between equals signs, as in wikitext and AsciiDoc: the more signs, the deeper."""
-_STARRED = re.compile(r"(\*{1,6}) ")
+_STARRED = re.compile(r"(\*{1,6}) (?!.*\*$)")
 """The stars before a heading of Org mode."""
 _LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 _LATEX = re.compile(rf"\\({'|'.join(_LATEX_LEVELS)})\b")
@@ -174,7 +174,7 @@ class State:
         """Forget the headings whose sections a new heading ends.
 
         Return what announced the outermost of them, if it has the same depth. If more than one of them is
-        above the sender, also forget the sender.
+        above the sender, or the new heading has signs or is counted, also forget the sender.
         """
         announcer: Head | None = None
         above_sender = 0
@@ -182,7 +182,7 @@ class State:
             ended = self.headings.pop()
             announcer = ended.announcer if ended.depth == depth else None
             above_sender += self.sender is not None and ended.begin < self.sender.begin
-        if above_sender > 1:
+        if above_sender > 1 or (above_sender and depth < _NUMBERED):
             self.sender = None
         return announcer
 
@@ -254,7 +254,8 @@ class Depths:
 
     def __init__(self) -> None:
         self._styles: list[str] = []
-        self._words: list[str] = []
+        self._words: dict[str, int] = {}
+        """The depth of each word that is counted, such as `Part`, and of dates."""
         self._first_word: str | None = None
         self._capital_depth: int | None = None
         self._first_is_capital: bool | None = None
@@ -281,9 +282,11 @@ class Depths:
             return _SECTION + (trailed[1] != self._first_word)
         word = "date" if DATE.fullmatch(text) else series["word"] if (series := SERIES.match(text)) else None
         if word and "\n" not in text:
-            # They are inside the sections that titles in capitals begin, if these came first.
-            base = _COUNTED if self._capital_depth is None else self._capital_depth + 1
-            return base + self._find_style(word, self._words)
+            if word not in self._words:
+                # They are inside the sections that titles in capitals begin, if these came first.
+                base = _COUNTED if self._capital_depth is None else self._capital_depth + 1
+                self._words[word] = base + min(_MAX_OFFSET, len(self._words))
+            return self._words[word]
         if numbered := CLAUSE.match(text):
             return _NUMBERED + min(_MAX_OFFSET, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
@@ -291,7 +294,7 @@ class Depths:
             # If a heading such as `--- a ---` came first, underlined headings are inside its section.
             is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS
             base = _SECTION if is_inside else _RULED
-            return base + self._find_style(rule + text[0] * (not text[0].isalnum()), self._styles)
+            return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
         if text[0].isalnum():
             if self._first_is_capital is None:
                 self._first_is_capital = text.isupper()
@@ -301,10 +304,10 @@ class Depths:
         bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
         signs = len(text) - len(text.lstrip(text[0]))
         style = text[0] * min(signs, _MANY_SIGNS) + (bracket if bracket in _AFTER_SIGNS else " ")
-        return _SECTION + self._find_style(style, self._styles)
+        return _SECTION + self._find_style(style)
 
-    def _find_style(self, style: str, known: list[str]) -> int:
+    def _find_style(self, style: str) -> int:
         """Return how many styles occurred before this one."""
-        if style not in known:
-            known.append(style)
-        return min(_MAX_OFFSET, known.index(style))
+        if style not in self._styles:
+            self._styles.append(style)
+        return min(_MAX_OFFSET, self._styles.index(style))
