@@ -233,6 +233,13 @@ def test_a_greeting_is_no_title_of_the_next_post(heading: str) -> None:
     assert find_needs(text, sentence) == {"Ben Vik (second level) wrote on 4 May 2027, 10:20:", *above}
 
 
+@pytest.mark.parametrize(("speaker", "goes_on"), [("<ada>", True), ("Ada:", True), ("The crane", False)])
+def test_an_event_ends_with_its_lines_but_a_speech_goes_on(speaker: str, goes_on: bool) -> None:
+    turns = "".join(f"10:2{number}  {speaker} stops at the rope {number}\n" for number in range(4))
+    text = f"{turns}\nThe lamp of the yard is red at night.\n"
+    assert bool(find_needs(text, "The lamp of the yard is red at night.")) == goes_on
+
+
 def test_ranges_name_the_columns_of_numbers() -> None:
     text = """Rope                 1-50   51-500    >500
 hemp                12.65    11.38   10.12

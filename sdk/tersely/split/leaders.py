@@ -23,6 +23,7 @@ _VARYING = re.compile(r"\d+|\b[A-Z][a-z]{2}\b|\b[AaPp][Mm]\b")
 _POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|\b[A-Z]\S*|\([^()]*\)")
 """A part that differs from one post to another: the first word, a word with a capital, or a remark in
 parentheses."""
+_NAMES = re.compile(r"A(?: A)+")
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
 
@@ -109,7 +110,7 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
         is_apart = place.starts_run and (above is None or above.block.last < place.block.first)
         if is_apart and (header := _read_header(place)):
             stamp = next(at for at, line in enumerate(header) if _is_dated(line))
-            mask = re.sub(r"A(?: A)+", "A", _VARYING.sub("0", _POSTER.sub("A", header[stamp].line.strip())))
+            mask = _NAMES.sub("A", _VARYING.sub("0", _POSTER.sub("A", header[stamp].line.strip())))
             found[stamp, mask].append(header)
     posts = {first: others for first, *others in max(found.values(), key=len)} if found else {}
     headers = {"".join(line.line for line in (first, *others)) for first, others in posts.items()}

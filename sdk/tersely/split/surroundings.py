@@ -31,7 +31,8 @@ _MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER
 """Matches the first line of a paragraph that may be a head of other units."""
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _LONG_CLAUSE = 120
-_EVENT = re.compile(r"\s*\d{1,2}:\d\d(?::\d\d)?\s+(?!<|[^:]{1,30}:\s)")
+_EVENT = re.compile(r"\s*\d{1,2}:\d\d(?::\d\d)?\s++(?!<|[^:]{1,30}:\s)")
+"""A line with a time, and without the name of a speaker."""
 _IDENTITY = re.compile(r"\s*[\"']?_?(?:id|name|key|title)\b")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
