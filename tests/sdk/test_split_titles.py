@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tersely.split.markers import are_siblings, find_marker
+from tersely.split.sentences import split_units
 from tersely.split.titles import DATE
 from tests.sdk.test_split_above import open_parts
 from tests.sdk.test_split_outline import check_notation
-from tests.sdk.units import find_needs
+from tests.sdk.units import find_needs, grows_linearly
 
 CASES = {
     "clauses with signs": """
@@ -238,6 +239,23 @@ def test_an_event_ends_with_its_lines_but_a_speech_goes_on(speaker: str, goes_on
     turns = "".join(f"10:2{number}  {speaker} stops at the rope {number}\n" for number in range(4))
     text = f"{turns}\nThe lamp of the yard is red at night.\n"
     assert bool(find_needs(text, "The lamp of the yard is red at night.")) == goes_on
+
+
+RECORDS = (
+    "Part {n}: crane\n\nIt lifts.\n\n",
+    "{n} May 2027\n10:10  crane\n\n",
+    "Crane {n}\n\nIt lifts.\n\nIt turns.\n\n\n",
+    "Keeper, yard {n}\nMay to June\n- oiled\n\nn{n} helper\nMay to June\n- cut\n\n",
+    "ADA:\nIt lifts.\n\nBEN:\nIt turns.\n\n",
+    "Which crane lifts the rope?\n[ ] {n}\n[ ] none\n\n",
+)
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_titles_are_found_in_linear_time(record: str) -> None:
+    assert grows_linearly(
+        lambda size: split_units("".join(record.replace("{n}", str(n)) for n in range(size // 8)))
+    )
 
 
 def test_ranges_name_the_columns_of_numbers() -> None:

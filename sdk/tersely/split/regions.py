@@ -42,8 +42,8 @@ def _have_siblings(region: Sequence[Place], starts: Sequence[int]) -> bool:
     if not all(region[at].starts_run or region[at].is_titled for at in starts):
         return False
     forms = {_find_form(region[at]) for at in starts}
-    others = [place for at, place in enumerate(region) if place.starts_run and at > min(starts)]
-    others = [place for place in others if place not in {region[at] for at in starts}]
+    first, known = min(starts), {*starts}
+    others = [place for at, place in enumerate(region) if place.starts_run and at > first and at not in known]
     differ = len({first_word(place) for place in others}) == len(others) > 1
     return differ and None not in forms and all(_find_form(place) in forms for place in others)
 

@@ -91,7 +91,8 @@ def _find_series(
     for word, series in found.items():
         counts = [values[at] for at in series] if word != "date" else []
         are_counted = all(number == last + 1 for last, number in pairwise(counts))
-        have_bodies = all(at + 1 < len(blocks) and at + 1 not in series for at in series)
+        below = {at + 1 for at in series}
+        have_bodies = below.isdisjoint(series) and series[-1] + 1 < len(blocks)
         if len(series) > 1 and are_counted and have_bodies:
             yield series
 
