@@ -291,3 +291,21 @@ def test_many_sections_take_linear_time() -> None:
 @pytest.mark.parametrize("text", ["--------\n\n--------\n", "==========\n" * 3])
 def test_a_text_of_rules_alone_is_split(text: str) -> None:
     assert "\n".join(text[unit.start : unit.end] for unit in split_units(text)).split() == text.split()
+
+
+@pytest.mark.parametrize("first", ["==A==", "== Lamps =="])
+def test_headings_of_wikitext_may_have_one_letter(first: str) -> None:
+    text = f"{first}\nThe crane lifts the rope.\n\n==Horns==\nThe horn is low and loud.\n"
+    assert find_needs(text, "The horn is low and loud.") == {"==Horns=="}
+
+
+def test_versions_in_brackets_have_one_depth() -> None:
+    text = "".join(f"[1.{n}.0]\n-------\nThe crane lifts {n} ropes.\n\n" for n in (3, 2, 1))
+    assert find_needs(text, "The crane lifts 1 ropes.") == {"[1.1.0]\n-------"}
+
+
+def test_a_picture_does_not_end_a_section_of_wikitext() -> None:
+    page = "== Lamps ==\n[[{}:lamp.jpg]]\nThe lamp of the yard is red.\n"
+    sentence = "The lamp of the yard is red."
+    assert find_needs(page.format("File"), sentence) == {"== Lamps =="}
+    assert find_needs(page.format("Category"), sentence) == set()

@@ -201,6 +201,13 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("marks", ["GHIJ", ["I", "II", "III", "IV", "V"], ["9", "10"], "VWX"])
+def test_titles_are_counted_with_letters_and_roman_numerals(marks: list[str]) -> None:
+    text = "".join(f"Part {mark}: ropes\nThe rope of part {mark} is long.\n\n" for mark in marks)
+    sentence = f"The rope of part {marks[-1]} is long."
+    assert find_needs(text, sentence) == {f"Part {marks[-1]}: ropes"}
+
+
 @pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
 def test_lines_keep_the_titles_above_them(notation: str) -> None:
     check_notation(notation)
@@ -317,6 +324,7 @@ def test_lines_below_all_records_keep_the_lines_that_they_are_below() -> None:
     [
         ("(2) a", "(1)"), ("2. a", "1."), ("2.4 a", ""), ("2.4. a", "1.1."), ("b) a", "a)"), ("B. a", "A."),
         ("iv) a", "a)"), ("§ 4 a", "§1"), ("- a", "-"), ("-a", ""), ("crane 4", ""), ("", ""),
+        ("(I think so", ""), ("(a small lamp) is", ""),
     ],
 )  # fmt: skip
 def test_the_form_of_a_marker_is_found(line: str, marker: str) -> None:

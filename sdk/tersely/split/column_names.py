@@ -32,7 +32,8 @@ def find_words(line: str) -> list[tuple[int, int]]:
 def are_names(first: str, below: Sequence[str]) -> bool:
     """Return whether a row has the names of columns.
 
-    None of its words is a value. Either it is in capitals, or all rows in `below` have values.
+    Only ranges, numbered names and names with units may have numbers. Either the row has no small letters,
+    or each row in `below` has a value.
     """
     words = first.split()
     gaps = len(GAP.findall(first[:LONGEST_LINE]))
@@ -56,10 +57,9 @@ def are_names(first: str, below: Sequence[str]) -> bool:
 
 
 def names_values(first: str, below: Sequence[str]) -> bool:
-    """Return whether a row names the columns of values, but not the column of labels, as R prints it.
+    """Return whether a row names all columns but the first, which has labels, as in the output of R.
 
-    A row with values, such as years, names columns only if no cell below it is empty. A name such as `9 May`
-    is no value.
+    If the row has values, such as years, no cell below may be empty. A name such as `9 May` is no value.
     """
     names = find_words(first)
     fewest = 2 if not has_value(first) or has_worded_cells(first) else len(names)
@@ -96,7 +96,8 @@ def _are_numbered(line: str) -> bool:
     if len(counted) == len(numbered) > 1 and len({found["word"] for found in counted}) == 1:
         return all(int(found["number"]) == at for at, found in enumerate(counted, 1))
     are_pairs = all(len(cell) == 2 and cell[0].isalpha() and cell[1].isdigit() for cell in numbered)
-    return are_pairs and len({word for word, _ in numbered}) == 1 < len({*map(tuple, numbered)})
+    differ = len({*map(tuple, numbered)}) == len(numbered) > 1
+    return are_pairs and len({word for word, _ in numbered}) == 1 and differ
 
 
 def _are_ranges(first: str, below: Sequence[str]) -> bool:

@@ -32,7 +32,7 @@ is."""
 LARGEST_FUNCTION = 2000
 """A function of at most this many code points stays whole if it takes at most about half of the limit."""
 CHARACTERS_PER_TOKEN = 4
-"""Approximate value for English prose. It is used if costs are code points instead of tokens."""
+"""Approximate value for English prose, to convert between tokens and code points."""
 BETWEEN_DOCUMENTS = "\n\n"
 
 Measure = Callable[[Sequence[str]], Sequence[int]]

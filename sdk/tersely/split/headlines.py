@@ -175,7 +175,7 @@ def is_note(place: Place) -> bool:
 
 def introduces(place: Place) -> bool:
     """Return whether a paragraph is right above what it introduces: a list that counts from `1` or `a`, or,
-    if it is a question of one line, any list or boxes to tick. Nobody speaks in either."""
+    if it is a question of one line, any list or boxes to tick. Neither is dialogue."""
     below = place.below
     if below is None or below.run != place.run or below.indent > place.indent:
         return False
@@ -204,8 +204,8 @@ def find_headers(
     """Map each row of a table to the lines above that name its columns, even across blank lines or comments.
     Also map each line to the comment right above it.
 
-    A rule is below the names. A run below the rule belongs to the table if one of its first lines is aligned
-    with the rule or has enough cells. So do the lines right below a table without a rule.
+    A rule is below the names. A run below belongs to the table if a line at the start of one of its blocks
+    fits the rule or has enough cells. Without a rule, only the rest of the first row's run may belong to it.
     """
     found: dict[Place, Sequence[Place]] = dict(_find_listed(places))
     header: Sequence[Place] = ()

@@ -10,26 +10,27 @@ from tersely.split.places import Place
 from tersely.split.titles import DATE, SERIES
 
 _HASHES = re.compile(r"\s*(#{1,6})")
-_SIGNED = re.compile(r"(={1,6})(?: .*|[^=].*[^=]\1)")
-"""A heading between equals signs, as in wikitext and AsciiDoc: the more signs, the deeper."""
+_SIGNED = re.compile(r"(={1,6})(?: .*|[^=](?:.*[^=])?\1)")
+"""A heading after equals signs (AsciiDoc) or between them (wikitext): the more signs, the deeper."""
 _STARRED = re.compile(r"(\*{1,6}) (?!.*\*$)")
 """The stars before a heading of Org mode."""
 _LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 _LATEX = re.compile(rf"\\({'|'.join(_LATEX_LEVELS)})\b")
 _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
-"""A heading with a row of signs after it, as Ansible prints it for each PLAY and each TASK in it."""
+"""A heading before a row of signs, as Ansible prints it for each PLAY and TASK."""
 _RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
 """Smallest depths of headings: underlined ones, lines like `--- a ---`, words with a number, numbered ones,
 other titles."""
 _INNER_TITLE = 34
-"""Depth of titles that are in capitals, or not, unlike the first title."""
-_CATEGORY = re.compile(r"\[\[[^\W\d_]+:[^\]\n]+\]\]\s*$")
+"""Depth of titles in capitals if the first title is not in capitals, and the reverse."""
+_CATEGORY = re.compile(r"\[\[(?!(?i:file|image|datei|bild|fichier|media):)[^\W\d_]+:[^\]\n]+\]\]\s*$")
+"""A category at the end of a page of wikitext."""
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MAX_OFFSET = 5
 """Largest number that a number or a sign adds to such a depth."""
 _MANY_SIGNS = 5
-"""Number of signs from which on they only fill a line: `*** a ***` and `** b **` differ in depth."""
+"""From this many signs on they only fill a line; `*** a ***` and `** b **` differ in depth."""
 _NESTED = 2
 """A heading that is indented at least this much more than a title is in the title's section."""
 
@@ -48,7 +49,7 @@ class Head:
     body_indent: int = -1
     """The indent of the first block that it announces."""
     anchor: tuple[int, ...] = ()
-    """The line after BEGIN or `{` that names the record, or its columns."""
+    """The unit of the line after BEGIN or `{` that names the record or its columns; empty without one."""
     first_indent: int = 0
     """The indent of the first line of a clause."""
     is_line: bool = False
@@ -173,8 +174,8 @@ class State:
     def close_headings(self, depth: int, indent: int) -> Head | None:
         """Forget the headings whose sections a new heading ends.
 
-        Return what announced the outermost of them, if it has the same depth. If more than one of them is
-        above the sender, or the new heading has signs or is counted, also forget the sender.
+        Return what announced the outermost of them, if it has the same depth. Also forget the sender if more
+        than one of them is above it, or if one is and the new heading has signs or is counted.
         """
         announcer: Head | None = None
         above_sender = 0
@@ -205,7 +206,7 @@ class State:
             self.start_section()
 
     def end_step(self) -> None:
-        """Forget the step, and the lines and headings in it."""
+        """Forget the step with its lines and headings, and any sender, entry, record and quotation."""
         if self.step:
             self.parents = [head for head in self.parents if head.begin <= self.step.begin]
             self.headings = [head for head in self.headings if head.begin < self.step.begin]
@@ -292,9 +293,9 @@ class Depths:
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():
             # If a heading such as `--- a ---` came first, underlined headings are inside its section.
-            is_inside = self._styles and self._styles[0][-1] in _AFTER_SIGNS
+            is_inside = self._styles and self._styles[0][0] != "\n"
             base = _SECTION if is_inside else _RULED
-            return base + self._find_style(rule + text[0] * (not text[0].isalnum()))
+            return base + self._find_style("\n" + rule + text[0] * (not text[0].isalnum()))
         if text[0].isalnum():
             if self._first_is_capital is None:
                 self._first_is_capital = text.isupper()
@@ -307,7 +308,7 @@ class Depths:
         return _SECTION + self._find_style(style)
 
     def _find_style(self, style: str) -> int:
-        """Return how many styles occurred before this one."""
+        """Return how many styles occurred before this one, at most `_MAX_OFFSET`."""
         if style not in self._styles:
             self._styles.append(style)
         return min(_MAX_OFFSET, self._styles.index(style))

@@ -16,13 +16,13 @@ _MARKER = re.compile(
 
 
 def find_marker(line: str) -> str:
-    """Return the form of the bullet or the number at the start of a line; "" without one.
+    """Return the form of the bullet, the number or the letter at the start of a line; "" without one.
 
-    Numbers have one form if the same signs are around them and they have as many parts. All small letters
-    have one form, and so have all capitals.
+    Numbers have the same form if they have the same signs around them and equally many parts. So do small
+    letters with the same signs, and capitals with the same signs.
     """
     found = _MARKER.match(line)
-    if found and (found["sign"] or found["end"]):
+    if found and (found["end"] or found["sign"].startswith("§")):
         number, letter = found["number"], found["letter"]
         form = "1" + ".1" * number.count(".") if number else "A" if letter.isupper() else "a"
         return f"{found['sign'].strip()}{form}{found['end']}"

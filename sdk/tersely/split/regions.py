@@ -12,7 +12,10 @@ _OTHERS = ("heading", "log", "code", "html", "xml", "settings")
 
 
 def find_regions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
-    """Yield the regions between paragraphs, lines with `<`, and blocks such as headings and code."""
+    """Yield the blocks between paragraphs, lines that begin with `<`, headings, code and the like.
+
+    Regions may be empty. They leave out remarks.
+    """
     region: list[Place] = []
     for place in places:
         is_paragraph = place.block.kind == "sentence" and not place.indent
@@ -25,8 +28,11 @@ def find_regions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
 
 
 def are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
-    """Return whether the runs are the records, because each cycle begins below the first line of a run, or
-    because runs inside the cycles are like those that begin them."""
+    """Return whether the runs are the records.
+
+    Each cycle begins right below the first line of a run, or all runs begin with one word and hold at most
+    one start, or runs inside the cycles are like those that begin them.
+    """
     starts = [at for at in {*owners} if at is not None and owners[at] is None]
     if _have_siblings(region, starts):
         return True
@@ -49,7 +55,10 @@ def _have_siblings(region: Sequence[Place], starts: Sequence[int]) -> bool:
 
 
 def _find_form(place: Place) -> tuple[str, str, str] | None:
-    """Return the kinds of the two lines below the first line of a run, and how the first of them begins."""
+    """Return the kinds of the two lines below the first line of a run, and how the first of them begins.
+
+    Return None if the run has no two lines there.
+    """
     second = place.below
     third = second.below if second else None
     if second is None or third is None or third.run != place.run:

@@ -1,10 +1,10 @@
-"""Titles without signs: lines that are headings because of their form, and because other lines share it."""
+"""Titles without markup: lines that are headings because of their form, and because other lines share it."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import Lines
@@ -32,7 +32,7 @@ DATE = re.compile(
     rf"(?:(?:{'|'.join(_NAMES)}|\d{{1,2}}(?:st|nd|rd|th)?|\d{{4}}(?:-\d\d-\d\d)?|of|de|den|der|the)\b[.,]*\s*){{1,6}}:?",
     re.IGNORECASE,
 )
-"""A whole line that is a date, or the name of a day."""
+"""A whole line that is a date, or the name of a day or a month."""
 _LONGEST = 80
 
 
@@ -43,9 +43,9 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
 
 
 def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
-    """Return the indices of the titles of records that more blank lines divide than their paragraphs.
+    """Return the indices of the titles of records with more blank lines between them than inside.
 
-    There are at least two records with several paragraphs, each with a title of its own without signs.
+    There are at least two records with several paragraphs, each with a title of its own without markup.
     """
     gaps = [block.first - above.last for above, block in pairwise(blocks)]
     starts = [0, *(at for at, gap in enumerate(gaps, 1) if gap > 1)]
@@ -57,7 +57,7 @@ def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
 
 
 def _is_title(lines: Lines, block: Block) -> bool:
-    """Return whether a block is a short line without signs and without the end of a sentence."""
+    """Return whether a block is a short line that begins with a letter or a digit, and has no colon."""
     line = lines.texts[block.first].strip()
     is_line = block.kind in ("line", "heading") and block.last - block.first == 1 and not block.prefix
     return is_line and line[0].isalnum() and ":" not in line and _may_be_title(line)
@@ -70,13 +70,13 @@ def _may_be_title(line: str) -> bool:
 def _find_series(
     lines: Lines, blocks: Sequence[Block], runs: Sequence[int], titles: set[int]
 ) -> Iterator[Sequence[int]]:
-    """Yield the indices of titles that are counted, such as `Part A` and `Part B`, and of dates.
+    """Yield the indices of each series of counted titles, such as `Part A` and `Part B`, and of dates.
 
-    At least two lines with one first word begin runs, or are right below other `titles` and headings. Each
-    number is one higher than the last. Other blocks are below each line.
+    At least two lines with the same first word begin runs, or are right below other `titles` or headings.
+    Each number is one higher than the last. Below each line is a block that is not in the series.
     """
     found: dict[str, list[int]] = defaultdict(list)
-    values: dict[int, int] = {}
+    numbers: dict[int, str] = {}
     for at, block in enumerate(blocks):
         line = lines.texts[block.first].strip()
         begins_run = not at or runs[at - 1] != runs[at]
@@ -87,31 +87,36 @@ def _find_series(
             found["date"].append(at)
         elif counted := SERIES.match(line):
             found[counted["word"]].append(at)
-            values[at] = _read_number(counted["number"])
+            numbers[at] = counted["number"]
     for word, series in found.items():
-        counts = [values[at] for at in series] if word != "date" else []
-        are_counted = all(number == last + 1 for last, number in pairwise(counts))
+        own = [numbers[at] for at in series] if word != "date" else []
+        are_counted = _are_counted(own, _read_number) or _are_counted(own, ord)
         below = {at + 1 for at in series}
         have_bodies = below.isdisjoint(series) and series[-1] + 1 < len(blocks)
         if len(series) > 1 and are_counted and have_bodies:
             yield series
 
 
+def _are_counted(numbers: Sequence[str], read: Callable[[str], int]) -> bool:
+    """Return whether each number is one higher than the last. `ord` reads single letters only."""
+    if read is ord and max(map(len, numbers), default=0) > 1:
+        return False
+    return all(number == last + 1 for last, number in pairwise(map(read, numbers)))
+
+
 def _read_number(number: str) -> int:
-    """Return the value of a number, of a letter, or of a Roman numeral."""
+    """Return the value of a number or of a Roman numeral; 0 for another letter."""
     if number.isdigit():
         return int(number)
-    if set(number) - set("IVX"):
-        return ord(number) - ord("A") + 1
-    digits = [{"I": 1, "V": 5, "X": 10}[digit] for digit in number]
+    digits = [{"I": 1, "V": 5, "X": 10}.get(digit, 0) for digit in number]
     return sum(-one if one < next_one else one for one, next_one in pairwise([*digits, 0]))
 
 
 def _find_capitals(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the lines in capitals that are headings of the lines right below them.
 
-    They begin runs. There are at least two, and all differ: names of speakers recur. Below at least two,
-    and more than a fourth, the line is not indented, unlike in a manual page.
+    They begin runs. There are at least two, and all differ: names of speakers recur. At least two, and
+    more than a fourth, are indented like the line below, unlike in a manual page.
     """
     titles: dict[str, int] = {}
     flush = 0
