@@ -29,6 +29,10 @@ def find_words(line: str) -> list[tuple[int, int]]:
     return [word.span() for word in _WORD.finditer(line[:LONGEST_LINE].expandtabs())]
 
 
+def _split_cells(line: str) -> list[str]:
+    return GAP.split(line[:LONGEST_LINE].strip())
+
+
 def are_names(first: str, below: Sequence[str]) -> bool:
     """Return whether a row has the names of columns.
 
@@ -68,7 +72,7 @@ def names_values(first: str, below: Sequence[str]) -> bool:
 
 def has_worded_cells(line: str) -> bool:
     """Return whether gaps divide a line into at least two cells, each of which has a letter."""
-    cells = GAP.split(line[:LONGEST_LINE].strip())
+    cells = _split_cells(line)
     return len(cells) > 1 and all(any(map(str.isalpha, cell)) for cell in cells)
 
 
@@ -90,7 +94,7 @@ def has_values(names: Sequence[tuple[int, int]], row: str, fewest: int = 1) -> b
 def _are_numbered(line: str) -> bool:
     """Return whether all cells with a number are one word and different numbers, such as `Crane 1`, or count
     from 1 on, such as `1.Rd`."""
-    cells = [cell.split() for cell in GAP.split(line[:LONGEST_LINE].strip())]
+    cells = [cell.split() for cell in _split_cells(line)]
     numbered = [cell for cell in cells if any(map(VALUE.fullmatch, cell))]
     counted = [found for cell in numbered if (found := _COUNTED.fullmatch(" ".join(cell)))]
     if len(counted) == len(numbered) > 1 and len({found["word"] for found in counted}) == 1:
@@ -102,7 +106,6 @@ def _are_numbered(line: str) -> bool:
 
 def _are_ranges(first: str, below: Sequence[str]) -> bool:
     """Return whether all cells with a number, and at least two, are ranges, unlike the cells below."""
-    rows = [GAP.split(row[:LONGEST_LINE].strip()) for row in (first, *below)]
-    numbered = [cell for cell in rows[0] if any(map(str.isdigit, cell))]
-    inside = any(_RANGE.fullmatch(cell) for row in rows[1:] for cell in row)
+    numbered = [cell for cell in _split_cells(first) if any(map(str.isdigit, cell))]
+    inside = any(_RANGE.fullmatch(cell) for row in below for cell in _split_cells(row))
     return len(numbered) > 1 and not inside and all(map(_RANGE.fullmatch, numbered))

@@ -249,7 +249,7 @@ def _divide(
         else:
             level_pieces = _cut_large(text, opened, bounds[1], _count_code_points, is_alone)
             cut_units = (
-                [piece for cut in _cut_large(text, pieces, room, measure, is_alone) for piece in cut]
+                [piece for parts in _cut_large(text, pieces, room, measure, is_alone) for piece in parts]
                 for pieces in level_pieces
             )
         moved: list[int] = []

@@ -11,7 +11,7 @@ from tersely.split.column_names import are_names, find_words
 from tersely.split.columns import fits
 from tersely.split.lines import CLOSER, LONGEST_ITEM, TICKED, Lines
 from tersely.split.places import CUE, Place, announces, is_comment, opens
-from tersely.split.records import LABEL, MAX_TERM_WORDS, first_word
+from tersely.split.records import LABEL, first_word, is_term
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
 """A line number and a column, such as `a.c:3:5`, `(3,5)` or ` 3:5`."""
@@ -194,8 +194,7 @@ def is_choice(place: Place) -> bool:
 
 def is_label(place: Place, below: Place) -> bool:
     """Return whether a line of a few words is right above a list item. Alone it says nothing."""
-    is_short = len(place.line.split()) <= MAX_TERM_WORDS and place.line.rstrip()[-1:].isalpha()
-    return place.block.kind == "line" and below.block.kind == "list_item" and is_short
+    return place.block.kind == "line" and below.block.kind == "list_item" and is_term(place)
 
 
 def find_headers(

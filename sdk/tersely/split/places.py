@@ -111,9 +111,9 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     titles = apart | find_titles(lines, blocks, runs)
     blocks = [block._replace(kind="heading") if at in titles else block for at, block in enumerate(blocks)]
     entries = list(zip(blocks, firsts, runs, strict=True))
-    flush = Counter(run for _, line, run in entries if not line[:1].isspace())
     spoken = Counter(run for block, line, run in entries if _is_spoken(line, block))
-    named = Counter(run for _, line, run in entries if SPEAKER.match(line))
+    flush = Counter(run for _, line, run in entries if run in spoken and not line[:1].isspace())
+    named = Counter(run for _, line, run in entries if run in spoken and SPEAKER.match(line))
     spoken = Counter({run: count for run, count in spoken.items() if named[run] * 2 >= flush[run]})
     dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
     cues = {run for _, line, run in entries if CUE.match(line)}

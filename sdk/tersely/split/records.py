@@ -112,8 +112,7 @@ class Records:
         if place.block.kind != "line":
             return False
         if below.block.kind == "sentence":
-            is_term = len(place.line.split()) <= MAX_TERM_WORDS and place.line.rstrip()[-1:].isalpha()
-            return is_term or is_in_capitals(place.line)
+            return is_term(place) or is_in_capitals(place.line)
         if _is_above_items(place):
             return True
         words = [first_word(place), first_word(below)]
@@ -138,6 +137,11 @@ class Records:
         if below is None or below.run in self._records:
             return False
         return below.run not in self._tables or first_word(below) != first_word(place)
+
+
+def is_term(place: Place) -> bool:
+    """Return whether the first line has at most `MAX_TERM_WORDS` words, and a letter at its end."""
+    return len(place.line.split()) <= MAX_TERM_WORDS and place.line.rstrip()[-1:].isalpha()
 
 
 def _is_above_items(place: Place) -> bool:

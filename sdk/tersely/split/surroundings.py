@@ -49,7 +49,7 @@ class Surroundings:
         for post, others in posts.items():
             post.header = others
         second = (post.below for post in posts if post.below and post.below.run == post.run)
-        last = [post.above for post in posts if post.above][places[0] not in posts :]
+        last = (post.above for post in [*posts][1:] if post.above)
         no_headings = {*self.comments.values(), *posts, *second, *last}
         self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import Lines
@@ -90,18 +90,18 @@ def _find_series(
             numbers[at] = counted["number"]
     for word, series in found.items():
         own = [numbers[at] for at in series] if word != "date" else []
-        are_counted = _are_counted(own, _read_number) or _are_counted(own, ord)
         below = {at + 1 for at in series}
         have_bodies = below.isdisjoint(series) and series[-1] + 1 < len(blocks)
-        if len(series) > 1 and are_counted and have_bodies:
+        if len(series) > 1 and _are_counted(own) and have_bodies:
             yield series
 
 
-def _are_counted(numbers: Sequence[str], read: Callable[[str], int]) -> bool:
-    """Return whether each number is one higher than the last. `ord` reads single letters only."""
-    if read is ord and max(map(len, numbers), default=0) > 1:
-        return False
-    return all(number == last + 1 for last, number in pairwise(map(read, numbers)))
+def _are_counted(numbers: Sequence[str]) -> bool:
+    """Return whether each number or letter is one higher than the last."""
+    readings = [map(_read_number, numbers)]
+    if all(len(number) == 1 for number in numbers):
+        readings.append(map(ord, numbers))  # I, V and X may be letters too
+    return any(all(number == last + 1 for last, number in pairwise(values)) for values in readings)
 
 
 def _read_number(number: str) -> int:
