@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import logging
 import os
 import warnings
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,9 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 OPSET = 20
+
+Inputs = dict[str, tuple[torch.Tensor, dict[int, Any]]]
+"""Name to a sample and its free dimensions."""
 
 LARGE_TABLE = 10_000
 """Number of rows from which a table of embeddings is quantised: that of the vocabulary."""
@@ -52,38 +58,69 @@ def make_dimension(name: str, at_most: int, *, at_least: int = 1) -> Any:
     return torch.export.Dim(name, min=at_least, max=at_most)
 
 
-def export_graph(
-    model: torch.nn.Module,
-    inputs: dict[str, tuple[torch.Tensor, dict[int, Any]]],
-    outputs: list[str],
-    path: Path,
-) -> None:
+def export_graph(model: torch.nn.Module, inputs: Inputs, outputs: list[str], path: Path) -> None:
     """Write a float32 graph.
 
-    Eager attention at opset 20 exports every encoder used here and is the faster graph in onnxruntime.
+    Eager attention at opset 20 exports every encoder used here and is the faster graph in onnxruntime. A
+    network that differs from an earlier one in its weights alone isn't traced again.
 
     Args:
         inputs: name to a sample and its free dimensions, in the order of the model's arguments. Sizes of the
             sample must differ from each other and from 1, or the exporter takes them for constants.
         outputs: names, in the order in which the model returns them.
     """
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the exporter's own internals
-        program = torch.onnx.export(
-            model.eval(),
-            tuple(sample for sample, _ in inputs.values()),
-            input_names=list(inputs),
-            output_names=outputs,
-            dynamic_shapes=tuple(axes for _, axes in inputs.values()),
-            opset_version=OPSET,
-            dynamo=True,
-        )
-    assert program is not None
+    traced = _trace(_Network(_describe(model.eval(), inputs, outputs), model, inputs, outputs))
+    program = copy.copy(traced)
+    program.model = traced.model.clone()
+    tensors = dict(model.named_parameters(remove_duplicate=False)) | dict(model.named_buffers())
+    program.apply_weights({name: tensors[name].detach() for name in program.model.graph.initializers})
+    with contextlib.redirect_stdout(io.StringIO()):
+        program.optimize()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.onnx")
     program.save(str(partial), external_data=False)
     partial.replace(path)
+
+
+@dataclass(frozen=True)
+class _Network:
+    """A network with its inputs and outputs. Two with equal descriptions differ in their weights alone."""
+
+    description: str
+    model: torch.nn.Module = field(compare=False)
+    inputs: Inputs = field(compare=False)
+    outputs: list[str] = field(compare=False)
+
+
+def _describe(model: torch.nn.Module, inputs: Inputs, outputs: list[str]) -> str:
+    """Return all that the exporter's graph depends on, beside the weights."""
+    parts: list[Any] = [outputs]
+    for name, module in model.named_modules():
+        plain = {k: v for k, v in vars(module).items() if isinstance(v, str | int | float | tuple | None)}
+        parts.append((name, type(module).__qualname__, plain, str(getattr(module, "config", ""))))
+    parts.extend((name, tuple(t.shape), t.dtype) for name, t in model.state_dict().items())
+    parts.extend((name, tuple(t.shape), t.dtype, axes) for name, (t, axes) in inputs.items())
+    return repr(parts)
+
+
+@lru_cache(maxsize=4)
+def _trace(network: _Network) -> Any:
+    """Return the exporter's program, before it is optimised: that step renames the weights."""
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the exporter's own internals
+        program = torch.onnx.export(
+            network.model,
+            tuple(sample for sample, _ in network.inputs.values()),
+            input_names=list(network.inputs),
+            output_names=network.outputs,
+            dynamic_shapes=tuple(axes for _, axes in network.inputs.values()),
+            opset_version=OPSET,
+            dynamo=True,
+            optimize=False,
+        )
+    assert program is not None
+    return program
 
 
 def quantise(source: Path, target: Path, *, narrowing: bool = True) -> None:

@@ -168,6 +168,29 @@ def test_embedding_and_linear_layer_round_as_the_graph_does(
         assert np.abs(model(row).detach().numpy() - graph[0]).max() > 1e-2
 
 
+class Scaled(nn.Module):
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+        self.register_buffer("shift", torch.tensor([1.0]))
+        self.weight = nn.Parameter(torch.tensor([1.0]))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return ids * self.weight * self.factor + self.shift
+
+
+def test_a_graph_has_its_own_weights_and_settings(tmp_path: Path) -> None:
+    """The exporter reads a network once, and fills in the weights of later ones that are built alike."""
+    path, axes = tmp_path / "graph.onnx", {0: make_dimension("batch", 16)}
+    for factor, weight, shift in ((2.0, 3.0, 1.0), (2.0, 5.0, 1.0), (2.0, 5.0, 4.0), (7.0, 5.0, 4.0)):
+        model = Scaled(factor)
+        model.load_state_dict({"weight": torch.tensor([weight]), "shift": torch.tensor([shift])})
+        export_graph(model, {"ids": (torch.ones(2), axes)}, ["out"], path)
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        (out,) = session.run(["out"], {"ids": np.array([1.0, 2.0, 10.0], dtype=np.float32)})
+        assert np.asarray(out).tolist() == [x * weight * factor + shift for x in (1, 2, 10)]
+
+
 def test_each_window_has_its_own_step() -> None:
     inputs = torch.tensor([[0.0, 255.0], [0.4, 1.6], [-1.0, 0.5], [0.026, 254.0 / 255.0]])
     rounded = round_inputs(inputs, torch.tensor([0, 0, 1, 2]), 3)
