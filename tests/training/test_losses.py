@@ -169,6 +169,8 @@ def test_embedding_and_linear_layer_round_as_the_graph_does(
 
 
 class Scaled(nn.Module):
+    shift: Tensor
+
     def __init__(self, factor: float) -> None:
         super().__init__()
         self.factor = factor
