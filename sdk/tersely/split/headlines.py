@@ -35,7 +35,7 @@ _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
 
 
-def find_titles(places: Sequence[Place]) -> Iterator[Place]:
+def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
     """Yield the lines that may be titles: alone in a run with a colon at the end, or above a log entry."""
     for place, below in pairwise(places):
         is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
@@ -274,7 +274,7 @@ def _has_cells(row: str, columns: int) -> bool:
     return len(_GAP.split(row.strip())) >= max(3, columns - 1)
 
 
-def find_sectioned(places: Sequence[Place]) -> Sequence[Place]:
+def find_sectioned_records(places: Sequence[Place]) -> Sequence[Place]:
     """Return the lines that begin records with inner sections.
 
     These lines have the same first word or words, and at least two of them start a run. Each other run
@@ -287,13 +287,13 @@ def find_sectioned(places: Sequence[Place]) -> Sequence[Place]:
     )
     most = Counter(map(key, starts)).most_common(1)
     leaders = [place for place in starts if key(place) == most[0][0]]
-    if len(leaders) < 2 or _is_title(leaders[0]) or len({place.line for place in leaders}) < len(leaders):
+    if len(leaders) < 2 or _heads_lines(leaders[0]) or len({place.line for place in leaders}) < len(leaders):
         return []
     first, last = leaders[0], leaders[-1]
     inside = [place for place in starts if place.run and key(place) != key(first)]
-    while inside and inside[-1].run > last.run and not _is_title(inside[-1]):
+    while inside and inside[-1].run > last.run and not _heads_lines(inside[-1]):
         inside.pop()
-    if not inside or not all(map(_is_title, inside)):
+    if not inside or not all(map(_heads_lines, inside)):
         return []
     more = [place for place in places if not place.indent and key(place) == key(first)]
     return sorted({places[0], *leaders, *more}, key=lambda place: place.block.start)
@@ -331,7 +331,7 @@ def _first_words(place: Place) -> str:
     return " ".join(place.line.split(maxsplit=2)[:2])
 
 
-def _is_title(place: Place) -> bool:
+def _heads_lines(place: Place) -> bool:
     """Return whether a line ends with a colon, right above lines that are indented more."""
     is_above = place.has_body and place.below is not None and place.below.run == place.run
     return is_above and place.line.rstrip().endswith(":")

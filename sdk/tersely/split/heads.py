@@ -80,7 +80,7 @@ class Head:
         return self.indent > indent or (self.depth >= depth and not is_below)
 
 
-class Titles:
+class ClauseTitles:
     """The titles of the last clause and of the clauses around it, such as 2 and 2.1."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class State:
     sender: Head | None = None
     """The header of a mail, or a record like it, whose text follows."""
     clauses: list[Head] = field(default_factory=list[Head])
-    titles: Titles = field(default_factory=Titles)
+    titles: ClauseTitles = field(default_factory=ClauseTitles)
     parents: list[Head] = field(default_factory=list[Head])
     """Lines above that are indented less."""
     question: Head | None = None
@@ -169,9 +169,9 @@ class State:
             return
         depth, clauses = clause["number"].count("."), self.clauses
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
-            self.close_record(clauses.pop())
+            self.end_record(clauses.pop())
 
-    def close_headings(self, depth: int, indent: int) -> Head | None:
+    def end_at_heading(self, depth: int, indent: int) -> Head | None:
         """Forget the headings whose sections a new heading ends.
 
         Return what announced the outermost of them, if it has the same depth. Also forget the sender if more
@@ -187,7 +187,7 @@ class State:
             self.sender = None
         return announcer
 
-    def end_headings(self, place: Place, first: Place) -> None:
+    def end_at_rule(self, place: Place, first: Place) -> None:
         """Forget the headings that end at `place`, which is a rule.
 
         If the line below the rule begins with the same word as `first`, the first line of the text, the rule
@@ -217,7 +217,7 @@ class State:
         self.sender = None
         self.headings = [head for head in self.headings if head.begin < sender.begin]
 
-    def close_record(self, head: Head | None) -> None:
+    def end_record(self, head: Head | None) -> None:
         """Forget the record if `head`, a head that no longer applies, is its first line."""
         if head and self.record and head.begin == self.record.begin:
             self.record = None

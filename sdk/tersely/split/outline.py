@@ -83,7 +83,7 @@ class _LinkFinder:
                 continue
             divides = is_rule(place.block, place.line)
             if divides:
-                state.end_headings(place, self._places[0])
+                state.end_at_rule(place, self._places[0])
             if divides or self._around.ends_caption(place, state.step):
                 state.step = None
             is_step = self._around.starts_step(place)
@@ -199,10 +199,10 @@ class _LinkFinder:
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
         if is_question := QUESTION.match(line) is not None:
-            state.close_record(state.question)
+            state.end_record(state.question)
             state.question = None
         if is_question or place.speaks:
-            state.close_record(state.speaker)
+            state.end_record(state.speaker)
             state.speaker = None
         elif state.speaker and run != state.speaker.run and self._around.ends_speech(place, state.speaker):
             state.speaker = None
@@ -215,7 +215,7 @@ class _LinkFinder:
     def _end(self, place: Place, state: State) -> None:
         """Close a section, such as BEGIN to END (`Enclosures`); its units need its first and last lines."""
         first_line, last_unit = state.begins.pop(), place.units[-1]
-        state.close_record(first_line)
+        state.end_record(first_line)
         self._needs[last_unit] = set(first_line.units)
         self._enclose(first_line, last_unit)
         self._dividers.add(last_unit)
@@ -224,7 +224,7 @@ class _LinkFinder:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(place, self._lines.text)
         headings = state.headings
-        ended = state.close_headings(depth, place.indent)
+        ended = state.end_at_heading(depth, place.indent)
         announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
         above = [*headings, *state.titles.list_around(place.line), *state.begins, *parents]

@@ -58,7 +58,7 @@ class Surroundings:
         )
         """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
-        titles = {place: first_word(place) for place in headlines.find_titles(places)}
+        titles = {place: first_word(place) for place in headlines.find_possible_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
         # Lines that begin alike are titles only if one of them starts a run or follows a heading. Otherwise
         # they are lines between the entries of a log, and each continues the entry above it.
@@ -72,7 +72,7 @@ class Surroundings:
         self._captioned = {place.run for place in self._titles & captions}
         sections = [*headlines.find_sections(places)]
         self._captioned.update(place.run for place in sections)
-        leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned(places)
+        leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned_records(places)
         self.outer = {*find_ruled(places), *posts}
         """Lines that begin records or posts, which may have headings in them."""
         self._titles.update(sections, leaders, self.outer)
