@@ -6,9 +6,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from tersely.split.lines import Lines, Range
+from tersely.split.lines import Block, Lines, Range
 from tersely.split.markdown import FENCE
-from tersely.split.prose import Block
 from tersely.units import Link, Unit
 
 _MARKER = re.compile(r"^(?:(?:<{7}|>{7}) \S.*|\|{7}(?: .*)?|={7} *)$", re.MULTILINE)

@@ -1,9 +1,9 @@
 """Cut units that are too large for a limit into pieces, which are scored and chosen one by one.
 
-A block of several lines is cut between lines, and a list item of running text between sentences. A line is
-cut only in two cases, and then between words: if it is running text without the end of a sentence, or if the
-documents hold nothing else. A piece is about as long as a sentence. So the selector can tell pieces that
-matter from pieces that do not.
+A block of several lines is cut between lines, and running text in it between sentences. A line is cut only
+in two cases, and then between words: if it is running text without the end of a sentence, or if the documents
+hold nothing else. A piece is about as long as a sentence. So the selector can tell pieces that matter from
+pieces that do not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tersely.split.lines import Range, find_lines, mask, strip
-from tersely.split.prose import is_prose
+from tersely.split.prose import find_paragraphs, is_prose
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.units import Unit
 
@@ -54,15 +54,22 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
 
 
 def _find_seams(text: str, unit: Unit) -> list[Range]:
-    """Return the ranges that a unit may be cut into: lines, or the sentences of a list item."""
+    """Return the ranges that a unit may be cut into: lines, and the sentences of items and paragraphs."""
     if not unit.divisible:
         return [(unit.start, unit.end)]
-    item = text[unit.start : unit.end]
-    if unit.kind == "list_item" and is_prose(" ".join(item.split())):
-        starts = find_sentence_starts(_SPACE.sub(" ", mask(item)))
-        if starts:
-            return list(pairwise([unit.start, *(unit.start + start for start in starts), unit.end]))
-    return list(find_lines(text, unit.start, unit.end))
+    parts = find_paragraphs(text, unit.start, unit.end)
+    if unit.kind == "list_item":
+        parts = [((unit.start, unit.end), is_prose(" ".join(text[unit.start : unit.end].split())))]
+    return [seam for part, is_paragraph in parts for seam in _find_parts(text, part, is_paragraph)]
+
+
+def _find_parts(text: str, part: Range, is_paragraph: bool) -> Iterator[Range]:
+    """Yield the sentences of a paragraph, or the lines of other text and of a paragraph with one sentence."""
+    start, end = part
+    starts = find_sentence_starts(_SPACE.sub(" ", mask(text[start:end]))) if is_paragraph else ()
+    if starts:
+        return pairwise([start, *(start + at for at in starts), end])
+    return find_lines(text, start, end)
 
 
 def _join(text: str, seams: list[Range], target: int) -> Iterator[Range]:

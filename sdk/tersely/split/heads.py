@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
-from tersely.split.titles import DATE, SERIES
+from tersely.split.records import first_word
+from tersely.split.titles import DATE, SERIES, is_question
 
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=](?:.*[^=])?\1)")
@@ -21,8 +22,8 @@ _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 _RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
 """Smallest depths of headings: underlined ones, lines like `--- a ---`, words with a number, numbered ones,
 other titles."""
-_INNER_TITLE = 34
-"""Depth of titles in capitals if the first title is not in capitals, and the reverse."""
+_INNER_TITLE, _QUESTION = 34, 40
+"""Depths of titles below one in capitals, and of questions."""
 _CATEGORY = re.compile(r"\[\[(?!(?i:file|image|datei|bild|fichier|media):)[^\W\d_]+:[^\]\n]+\]\]\s*$")
 """A category at the end of a page of wikitext."""
 _AFTER_SIGNS = ("<", "[", " ")
@@ -108,6 +109,8 @@ class State:
     """First lines of the sections, such as BEGIN to END, that have not ended."""
     sender: Head | None = None
     """The header of a mail, or a record like it, whose text follows."""
+    sender_word: str = ""
+    """The first word of the last such header."""
     clauses: list[Head] = field(default_factory=list[Head])
     titles: ClauseTitles = field(default_factory=ClauseTitles)
     parents: list[Head] = field(default_factory=list[Head])
@@ -171,15 +174,18 @@ class State:
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
             self.end_record(clauses.pop())
 
-    def end_at_heading(self, depth: int, indent: int) -> Head | None:
+    def end_at_heading(self, depth: int, place: Place) -> Head | None:
         """Forget the headings whose sections a new heading ends.
 
         Return what announced the outermost of them, if it has the same depth. Also forget the sender if more
-        than one of them is above it, or if one is and the new heading has signs or is counted.
+        than one of them is above it, or if one is and the new heading has signs or is counted, or if the
+        next mail is below the new heading, as in `--- Original message ---`.
         """
+        if self.sender and place.below and first_word(place.below) == self.sender_word:
+            self.end_text(self.sender)
         announcer: Head | None = None
         above_sender = 0
-        while self.headings and self.headings[-1].ends_at(depth, indent):
+        while self.headings and self.headings[-1].ends_at(depth, place.indent):
             ended = self.headings.pop()
             announcer = ended.announcer if ended.depth == depth else None
             above_sender += self.sender is not None and ended.begin < self.sender.begin
@@ -259,8 +265,6 @@ class Depths:
         """The depth of each word that is counted, such as `Part`, and of dates."""
         self._first_word: str | None = None
         self._capital_depth: int | None = None
-        self._first_is_capital: bool | None = None
-        """Whether the first title without signs is in capitals. Titles of the other kind are deeper."""
 
     def find(self, place: Place, text: str) -> int:
         """Return the depth of the heading at `place` in a text, from its number or its signs; 0 for the title
@@ -281,6 +285,8 @@ class Depths:
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)
+        if is_question(text):
+            return _QUESTION
         word = "date" if DATE.fullmatch(text) else series["word"] if (series := SERIES.match(text)) else None
         if word and "\n" not in text:
             if word not in self._words:
@@ -297,11 +303,10 @@ class Depths:
             base = _SECTION if is_inside else _RULED
             return base + self._find_style("\n" + rule + text[0] * (not text[0].isalnum()))
         if text[0].isalnum():
-            if self._first_is_capital is None:
-                self._first_is_capital = text.isupper()
-            depth = _TITLE if text.isupper() == self._first_is_capital else _INNER_TITLE
-            self._capital_depth = depth if text.isupper() else self._capital_depth
-            return depth
+            if text.isupper():
+                self._capital_depth = _TITLE
+                return _TITLE
+            return _TITLE if self._capital_depth is None else _INNER_TITLE
         bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
         signs = len(text) - len(text.lstrip(text[0]))
         style = text[0] * min(signs, _MANY_SIGNS) + (bracket if bracket in _AFTER_SIGNS else " ")

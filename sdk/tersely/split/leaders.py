@@ -10,6 +10,7 @@ from itertools import pairwise
 from tersely.split.markers import BULLETS, CLAUSE
 from tersely.split.places import CUE, Place, is_rule, opens
 from tersely.split.records import LABEL, first_word, shape
+from tersely.split.titles import SERIES
 
 _MARKS = "●○×"
 """Signs that show the state of what a record is about, such as running or failed."""
@@ -102,7 +103,8 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each post of a thread to the other lines of its header.
 
     One of the first three lines has a time or a date. There are at least three posts, and these lines
-    differ only in their numbers, their first words and words with capitals. Each post has a text.
+    differ only in their numbers, their first words and words with capitals. Each post has a text. Lines that
+    are mostly below counted titles, such as `Day 2`, begin no posts: the titles do.
     """
     found: dict[tuple[int, str], list[Sequence[Place]]] = defaultdict(list)
     for place in places:
@@ -116,6 +118,9 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
     headers = {"".join(line.line for line in (first, *others)) for first, others in posts.items()}
     below = [(others or [first])[-1].below for first, others in posts.items()]
     have_text = all(place is not None and place not in posts for place in below)
+    titles = [first.above.line for first in posts if first.above and first.is_titled]
+    if sum(SERIES.match(title) is not None for title in titles) * 2 > len(posts):
+        return {}
     return posts if have_text and len(posts) > 2 and len(headers) * 2 > len(posts) else {}
 
 

@@ -23,6 +23,15 @@ LONGEST_ITEM = 600
 """Largest number of code points of a list item, a log entry or a heading. Anything longer is a paragraph with
 a label."""
 
+_LETTER = r"[A-Za-z\u00aa-\u1fff\u2c00-\U0010ffff]"
+"""Letters of all scripts and their accents. `re` does not count all of them as letters."""
+WORD = re.compile(
+    rf"""["'“‘«„(\[*_¿¡`]*+
+    (?:{_LETTER}++(?:['’‑/-]{_LETTER}++)*+(?:['’]|\.(?=[^\w]|$))? | \d[\d.,]*+%?)
+    ["'”’»)\]*_`]*+[,.;:!?…]*+["'”’»)\]*_`]*+""",
+    re.VERBOSE,
+)
+"""A word of running text, or a number, with the signs around it."""
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 _LINE = re.compile(r"[^\n\r]*")
@@ -310,3 +319,26 @@ def line_start(text: str, start: int) -> int:
     while first and text[first - 1] in " \t":
         first -= 1
     return first if not first or text[first - 1] in "\r\n" else start
+
+
+def is_wordy(line: str) -> bool:
+    """Return whether at least half of a line are words."""
+    words = line.split()
+    return sum(WORD.fullmatch(word) is not None for word in words) * 2 >= len(words)
+
+
+class Block(NamedTuple):
+    """Lines that belong together: `text[start:end]`, without the last line break.
+
+    A block of kind "sentence" is prose that is not yet cut into sentences. Any other is one unit.
+    """
+
+    first: int
+    """Index of its first line."""
+    last: int
+    """Index after its last line."""
+    start: int
+    end: int
+    kind: Kind
+    prefix: str = ""
+    """The sign before each of its lines, if it is a quotation or a comment, for example."""

@@ -16,13 +16,13 @@ from tersely.split import headlines, surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
 from tersely.split.heads import Depths, Head, State
-from tersely.split.lines import CLOSER, Lines
+from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.markers import CLAUSE
 from tersely.split.places import CUE, RULE, Place, announces, find_places, is_rule
-from tersely.split.prose import QUOTE, Block
-from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records
+from tersely.split.prose import QUOTE
+from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records, first_word
 from tersely.units import Link
 
 _DEEPEST = 16
@@ -223,15 +223,14 @@ class _LinkFinder:
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
         depth = self._depths.find(place, self._lines.text)
-        headings = state.headings
-        ended = state.end_at_heading(depth, place.indent)
+        ended = state.end_at_heading(depth, place)
         announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
-        above = [*headings, *state.titles.list_around(place.line), *state.begins, *parents]
+        above = [*state.headings, *state.titles.list_around(place.line), *state.begins, *parents]
         self._need(place, [*above, *filter(None, [state.sender, announcer, state.start_section()])])
         self._frames.add(place.units[0])
-        headings.append(self._head(place.units[0], place, depth))
-        headings[-1].line, headings[-1].announcer = place.line, announcer
+        head = self._head(place.units[0], place, depth)
+        state.headings.append(replace(head, line=place.line, announcer=announcer))
         state.parents = parents
 
     def _add_heads(self, place: Place, state: State) -> None:
@@ -298,8 +297,9 @@ class _LinkFinder:
                 state.record.units += (self._bodies[first],)
                 if "-->" in place.below.line:
                     self._frames |= {first, self._bodies[first]}
-            if not place.is_titled and self._records.heads_text(place):
-                state.sender = state.record
+            is_mail = not place.is_titled or first_word(place) == state.sender_word
+            if is_mail and self._records.heads_text(place):
+                state.sender, state.sender_word = state.record, first_word(place)
         if label and label["value"]:
             state.label = self._head(first, place)
         if state.begins and not state.begins[-1].anchor:

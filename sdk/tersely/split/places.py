@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tersely.split.lines import Lines, remove_prefix, skip_comments
+from tersely.split.lines import Block, Lines, remove_prefix, skip_comments
 from tersely.split.markdown import is_in_record
-from tersely.split.prose import SECTION, SPEAKER, Block
-from tersely.split.titles import find_apart, find_titles
+from tersely.split.prose import SPEAKER
+from tersely.split.titles import SECTION, find_apart, find_titles
 
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""

@@ -9,11 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tersely.split.columns import have_gaps
-from tersely.split.lines import PREFIX, REPORT, TICKED, Likeness, Lines, rate_line, remove_prefix
-from tersely.split.sentence_starts import CLOSING, PHRASE
+from tersely.split.lines import (
+    PREFIX,
+    REPORT,
+    TICKED,
+    WORD,
+    Block,
+    Likeness,
+    Lines,
+    Range,
+    is_wordy,
+    mask,
+    rate_line,
+    remove_prefix,
+)
+from tersely.split.sentence_starts import CLOSING, PHRASE, is_abbreviation
+from tersely.split.titles import SECTION, STOPS, find_line_kind, is_status
 from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
@@ -27,31 +40,14 @@ SPEAKER = re.compile(
     re.VERBOSE,
 )
 """The start of a line of dialogue: a time, or a name with a colon, or a time and then such a name."""
-_STOPS = tuple(".!:…。！：।။។")
-_TERMINALS = (*_STOPS, "?", "？", "؟")
-SECTION = re.compile(
-    r"""\s*(?:
-      (?!-{5}(?:BEGIN|END)\ )
-      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
-    | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
-    | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
-    | \[{1,2}(?!\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=]*\]{1,2}
-    )\s*$""",
-    re.VERBOSE,
-)
-"""A line that begins a section of a report or of settings."""
-_LETTER = r"[A-Za-z\u00aa-\u1fff\u2c00-\U0010ffff]"
-"""Letters of all scripts and their accents. `re` does not count all of them as letters."""
-_WORD = re.compile(
-    rf"""["'“‘«„(\[*_¿¡`]*+
-    (?:{_LETTER}++(?:['’‑/-]{_LETTER}++)*+(?:['’]|\.(?=[^\w]|$))? | \d[\d.,]*+%?)
-    ["'”’»)\]*_`]*+[,.;:!?…]*+["'”’»)\]*_`]*+""",
-    re.VERBOSE,
-)
-"""A word of running text, or a number, with the signs around it."""
+_TERMINALS = (*STOPS, "?", "？", "؟")
 _PLAIN_NUMBER = re.compile(r"[\W_]*\d[\W\d_]*")
 _SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.) ?[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
-_NUMBER = re.compile(r"(?:§+\s*)?\d{1,3}(?:\.\d{1,3})*[.)]*\s+")
+_NEXT_SENTENCE = re.compile(r"[^\W\d_]{2}[.!?] [^\W\d_a-z]")
+_NUMBER = re.compile(
+    r"(?:§+\s*|(?i:art(?:icle|ikel)|section|abschnitt|chapter|kapitel|part|teil|clause)\s+)?"
+    r"\d{1,3}(?:\.\d{1,3})*[.)]*\s+"
+)
 """The number of a clause. Its full stop ends no sentence."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
@@ -92,38 +88,13 @@ _WRAPPED = 30
 """Fewest code points of a line if its sentence may continue in the next line."""
 _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 """The start of an item, whose further lines are indented."""
+_COUNTED = re.compile(r"\s*\d{1,3}(?:\.\d{1,3})+[.)]?\s+")
+"""The number before a clause. Its further lines may be indented like its text."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
 _UNFINISHED = re.compile(r"\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which)$")
 """A word that ends no sentence."""
-_STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
-_TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
-"""An item that announces the lines below it."""
-_PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
-"""A name and its value in brackets. Several of them are no titles."""
-_NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
-"""How many there are of each kind, two columns of numbers, or a time. They are no titles."""
-_LONGEST_TITLE, _LONGEST_SECTION = 80, 200
-_MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
 _LARGEST_INDENT = 8
 """Largest indent of the first line of a paragraph."""
-_OPENING = "\"'“‘«([*_`"
-
-
-class Block(NamedTuple):
-    """Lines that belong together: `text[start:end]`, without the last line break.
-
-    A block of kind "sentence" is prose that is not yet cut into sentences. Any other is one unit.
-    """
-
-    first: int
-    """Index of its first line."""
-    last: int
-    """Index after its last line."""
-    start: int
-    end: int
-    kind: Kind
-    prefix: str = ""
-    """The sign before each of its lines, if it is a quotation or a comment, for example."""
 
 
 def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
@@ -165,12 +136,23 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             and (lines.has_gaps or not have_gaps(texts[start:line]))
             and not (is_record and _LABEL.match(texts[start]))
             and not (line - start == 1 and is_in_capitals(texts[start]))
-            and not _is_status(lines, at)
+            and not is_status(lines, at)
         ):
             yield _make_block(lines, at, stop, "sentence")
         else:
-            yield from (_make_block(lines, n, n + 1, _find_line_kind(lines, n)) for n in range(at, stop))
+            yield from (_make_block(lines, n, n + 1, find_line_kind(lines, n)) for n in range(at, stop))
         start = line
+
+
+def find_paragraphs(text: str, start: int, end: int) -> Iterator[tuple[Range, bool]]:
+    """Yield the paragraphs of prose and the other lines in `text[start:end]`, and whether each is prose."""
+    lines = Lines(mask(text[start:end]))
+    index = lines.skip_blank(0)
+    while index < len(lines):
+        stop = lines.find_blank(index)
+        for block in split_prose(lines, index, stop):
+            yield (start + block.start, start + block.end), block.kind == "sentence"
+        index = lines.skip_blank(stop)
 
 
 def _is_record(texts: Sequence[str]) -> bool:
@@ -225,13 +207,19 @@ def is_prose(text: str) -> bool:
         or rate_line(sample) is Likeness.CODE
     ):
         return False
-    plain = sum(_WORD.fullmatch(word) is not None for word in words)
+    plain = sum(WORD.fullmatch(word) is not None for word in words)
     share = plain / len(words)
     number = _NUMBER.match(sample)
-    if _SENTENCE_END.search(sample, number.end() if number else 0):
-        return share >= (_FEW if _WORD.fullmatch(words[0]) else _MANY)
+    if _has_end(sample, number.end() if number else 0):
+        return share >= (_FEW if WORD.fullmatch(words[0]) else _MANY)
     numbers = sum(_PLAIN_NUMBER.fullmatch(word) is not None for word in words)
     return len(words) >= _FEWEST_WORDS and share >= _MOST and numbers * _RARE <= len(words)
+
+
+def _has_end(text: str, start: int) -> bool:
+    """Return whether a sentence ends in `text[start:]`. The stop of `tel.` before a number ends none."""
+    ends = _SENTENCE_END.finditer(text, start)
+    return any(not is_abbreviation(text[: m.end()].split()[-1], text[m.end() :]) for m in ends)
 
 
 def _are_fields(words: Sequence[str]) -> bool:
@@ -243,7 +231,7 @@ def _are_fields(words: Sequence[str]) -> bool:
 def is_wrapped(left: str, right: str, width: int) -> bool:
     """Return whether the break between two lines only wraps a paragraph that is `width` characters wide."""
     left = remove_prefix(left.rstrip())
-    if not _is_wordy(left):
+    if not is_wordy(left):
         return False
     right = remove_prefix(right.rstrip())
     if (
@@ -257,8 +245,8 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
         return False
     word = _FIRST_WORD.match(right)
     # The last line of a paragraph may be a date or a number alone.
-    is_rest = width in _WIDTHS and right.rstrip().endswith(_STOPS) and len(right.split()) == 1
-    if not (is_rest or _is_wordy(right)) or _is_indented(left, right):
+    is_rest = width in _WIDTHS and right.rstrip().endswith(STOPS) and len(right.split()) == 1
+    if not (is_rest or is_wordy(right)) or _is_indented(left, right):
         return False
     if is_rest and not left.endswith(_TERMINALS) and len(left) >= width * _NEARLY_FULL:
         return True
@@ -275,7 +263,10 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
 
 def _is_indented(left: str, right: str) -> bool:
     """Return whether a line is indented more than the one above it, which is not an item, or much less."""
-    more = len(right) - len(right.lstrip()) - len(left) + len(left.lstrip())
+    indent = len(right) - len(right.lstrip())
+    more = indent - len(left) + len(left.lstrip())
+    if (number := _COUNTED.match(left)) and number.end() == indent:
+        return False
     is_label = more < 0 and not left[-1:].isalnum() and _LABEL.match(right.lstrip()) is not None
     return more < -_LARGEST_INDENT or is_label or (more > 0 and not _HANGING.match(left))
 
@@ -284,66 +275,11 @@ def _are_alike(left: str, right: str) -> bool:
     """Return whether two lines have the same words, numbers apart, in most places: they are records.
 
     Half of the places are enough if the lines begin alike, and are equally long or share a sign such as `->`.
+    Lines are no records if a sentence begins inside the first and goes on in the second.
     """
     words = [_DIGITS.sub("0", line).split() for line in (left, right)]
     same = [one for one, other in zip(*words, strict=False) if one == other]
-    is_form = words[0][:1] == same[:1] and (len({*map(len, words)}) == 1 or not all(map(_WORD.match, same)))
+    is_form = words[0][:1] == same[:1] and (len({*map(len, words)}) == 1 or not all(map(WORD.match, same)))
     size = min(map(len, words))
-    return size >= _FEWEST_PAIRS and len(same) * 2 >= size + (not is_form)
-
-
-def _is_wordy(line: str) -> bool:
-    """Return whether at least half of a line are words."""
-    words = line.split()
-    return sum(_WORD.fullmatch(word) is not None for word in words) * 2 >= len(words)
-
-
-def _is_sound(lines: Lines, index: int) -> bool:
-    """Return whether a line in brackets is a sound in subtitles, and not the name of a section."""
-    return lines.texts[index].lstrip().startswith("[") and "-->" in "".join(
-        lines.texts[max(0, index - 2) : index]
-    )
-
-
-def _is_status(lines: Lines, index: int) -> bool:
-    """Return whether a line such as `FAILURE: no crane` stands alone above items that are titles."""
-    if not _STATUS.match(lines.texts[index]) or (index and not lines.is_blank(index - 1)):
-        return False
-    below = lines.skip_blank(index + 1)
-    return index + 1 < below < len(lines) and _TITLED.match(lines.texts[below]) is not None
-
-
-def _find_line_kind(lines: Lines, index: int) -> Kind:
-    """Return "heading" for a status, the first line of a section or a title, otherwise "line".
-
-    A title is a short line between blank lines, without the end of a sentence.
-    """
-    line = lines.texts[index].strip()
-    if _is_status(lines, index):
-        return "heading"
-    if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
-        return "line"
-    if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
-        return "heading"
-    if (
-        len(line) > _LONGEST_TITLE
-        or (line[0].islower() or not (line[0].isalnum() or line[0] in _OPENING))
-        or lines.indent(index) > _MOST_INDENT
-        or line.rstrip("\"'”’)]*_").endswith((*_STOPS, ",", ";"))
-        or not _is_wordy(line)
-        or _NUMBERS.match(line)
-    ):
-        return "line"
-    is_alone = (
-        (index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index))
-        and index + 1 < len(lines)
-        and lines.is_blank(index + 1)
-    )
-    return "heading" if is_alone and len(line.split()) <= _MOST_TITLE_WORDS else "line"
-
-
-def _is_below_section(lines: Lines, index: int) -> bool:
-    """Return whether a line is right below the first line of a section, which has more lines."""
-    below = lines.skip_blank(index + 1)
-    has_more = below < len(lines) and not SECTION.match(lines.texts[below])
-    return has_more and SECTION.match(lines.texts[index - 1]) is not None
+    goes_on = right.lstrip()[:1].islower() and _NEXT_SENTENCE.search(left) and not left.endswith(_TERMINALS)
+    return size >= _FEWEST_PAIRS and len(same) * 2 >= size + (not is_form) and not goes_on

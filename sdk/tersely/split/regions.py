@@ -31,10 +31,16 @@ def are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
     """Return whether the runs are the records.
 
     Each cycle begins right below the first line of a run, or all runs begin with one word and hold at most
-    one start, or runs inside the cycles are like those that begin them.
+    one start, or runs inside the cycles are like those that begin them. Or all runs but the first are alike,
+    and some cycles begin inside them, as notes inside the messages of a compiler.
     """
     starts = [at for at in {*owners} if at is not None and owners[at] is None]
     if _have_siblings(region, starts):
+        return True
+    forms = [_find_form(place) for place in region[1:] if place.starts_run]
+    inner = [region[at] for at in starts if not region[at].starts_run]
+    are_inside = any(place.above and not place.above.starts_run for place in inner)
+    if are_inside and len(forms) > 2 and None not in forms and len({*forms}) == 1:
         return True
     tops = [first_word(place) for place in region if place.starts_run]
     is_alike = len({*tops}) == 1 and len({region[at].run for at in starts}) == len(starts) <= len(tops) + 1

@@ -31,7 +31,7 @@ _BEFORE_NUMBER = frozenset(
     Eq. Eqs. eq. eqs. Fig. Figs. fig. figs. Sec. Secs. sec. secs. No. Nos. nos. Vol. Vols. vol. vols. Ch. ch.
     p. pp. approx. ca. cf. al. Art. Arts. art. arts. Ref. Refs. ref. refs. Tab. Tabs. tab. Thm. Lem. Prop.
     Def. Defs. Cor. Ex. Alg. App. § §§ ver. v. est. par. n. рис. табл. стр. гл. Abb. Nr. Bd. Abs. núm.
-    pág. págs.
+    pág. págs. Tel. tel. Ext. ext. Rm. rm. Apt. apt.
     """.split()  # noqa: SIM905
 )
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
@@ -169,7 +169,7 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
         return True
     if left.endswith(("...", "…")) and not opens:
         return True
-    if left[-1] == "." and _is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
+    if left[-1] == "." and is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
         return True
     if prose[start] in _QUOTE_PARTICLES and _QUOTED_STOP.search(left):
         return True
@@ -180,7 +180,8 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     return _ENUMERATOR.fullmatch(prose, previous, start) is not None
 
 
-def _is_abbreviation(word: str, following: str) -> bool:
+def is_abbreviation(word: str, following: str) -> bool:
+    """Return whether the full stop of a word ends no sentence, because of the text after it."""
     word = word.lstrip("([\"'“")
     if word in _TITLES or (word in _BEFORE_NUMBER and _NUMBER.match(following)):
         return True

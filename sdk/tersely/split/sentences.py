@@ -27,12 +27,12 @@ from tersely.split.database import RECORDS
 from tersely.split.diffs import DIFFS
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
-from tersely.split.lines import Format, Likeness, Lines, Range, divide, mask, strip, unify_crlf
+from tersely.split.lines import Block, Format, Likeness, Lines, Range, divide, mask, strip, unify_crlf
 from tersely.split.logs import ENTRIES
 from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, opens_item
 from tersely.split.outline import find_links
 from tersely.split.prefixed import PREFIXED
-from tersely.split.prose import Block, is_wrapped, split_prose
+from tersely.split.prose import is_wrapped, split_prose
 from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts

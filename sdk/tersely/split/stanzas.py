@@ -10,8 +10,8 @@ import re
 from typing import NamedTuple
 
 from tersely.split.lines import Format, Lines, WholeFormat, find_lines, mask
-from tersely.split.nodes import Node, Sizes, join_lines_below
-from tersely.split.prose import is_prose
+from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.split.prose import find_paragraphs, is_prose
 from tersely.units import Series
 
 _NAMED = r"[^\W\d_](?:[\w.()/-]| (?! )){0,39}?"
@@ -149,13 +149,18 @@ def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
             _open_field(text, field, sizes)
         below = stanza.children[0].start if stanza.children else stanza.end
         if below - stanza.start > sizes.part:
-            stanza.children[:0] = join_lines_below(text, stanza.start, below, sizes.part)
+            stanza.children[:0] = _list_parts(text, stanza.start, below, sizes.part)
     return Node(start, end, stanzas, Series())
 
 
 def _open_field(text: str, field: Node, sizes: Sizes) -> None:
     """Open a field of many lines. Its first line is the head of the others."""
-    if field.end - field.start > sizes.part and not field.is_anchor:
-        parts = join_lines_below(text, field.start, field.end, sizes.part)
-        if parts:
-            field.children, field.series = parts, Series(" ")
+    is_long = field.end - field.start > sizes.part and not field.is_anchor
+    if is_long and (parts := _list_parts(text, field.start, field.end, sizes.part)):
+        field.children, field.series = parts, Series(" ")
+
+
+def _list_parts(text: str, start: int, end: int, size: int) -> list[Node]:
+    """Return the parts of a value below its first line: paragraphs of prose, and lines."""
+    first = next(find_lines(text, start, end))
+    return join_lines([part for part, _ in find_paragraphs(text, first[1], end)], size)

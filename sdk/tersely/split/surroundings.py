@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from tersely.split import headlines
 from tersely.split.heads import Head
 from tersely.split.leaders import find_alien, find_leaders, find_posts, find_ruled, find_stamps
-from tersely.split.lines import FRAME, Lines
+from tersely.split.lines import FRAME, Block, Lines
 from tersely.split.logs import find_text_indent
 from tersely.split.markers import BULLETS, CLAUSE, are_siblings, find_marker
 from tersely.split.places import CUE, FIELD_SIGNS, Place, announces
-from tersely.split.prose import SPEAKER, Block
+from tersely.split.prose import SPEAKER
 from tersely.split.records import LABEL, OPTION, QUESTION, first_word
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")

@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tersely.split.lines import Lines
-from tersely.split.prose import Block
+from tersely.split.lines import Block, Lines, is_wordy
+from tersely.split.markers import CLAUSE
+from tersely.units import Kind
 
 _CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]+\)?){0,7}\s*")
 """A few words in capitals."""
-SERIES = re.compile(r"(?P<word>§+|[A-Z][^\W\d_]+)\s+(?P<number>\d{1,3}|[A-Z]|[IVX]{1,5})(?=[:.)\s–—-]|$)")
+SERIES = re.compile(r"(?P<word>§+|[A-Z][^\W\d_]+)\s+(?P<number>\d{1,3}|[A-Z]|[IVX]{1,5})(?=[:.,)\s–—-]|$)")
 """The start of a title such as `Part A: Cranes` or `§ 3 Ropes`."""
 _DAYS = (
     "mon|tues|wednes|thurs|fri|satur|sun",
@@ -33,13 +34,57 @@ DATE = re.compile(
     re.IGNORECASE,
 )
 """A whole line that is a date, or the name of a day or a month."""
-_LONGEST = 80
+STOPS = tuple(".!:…。！：।။។")
+SECTION = re.compile(
+    r"""\s*(?:
+      (?!-{5}(?:BEGIN|END)\ )
+      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
+    | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
+    | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
+    | \[{1,2}(?!\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=]*\]{1,2}
+    )\s*$""",
+    re.VERBOSE,
+)
+"""A line that begins a section of a report or of settings."""
+_STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
+_TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
+"""An item that announces the lines below it."""
+_PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
+"""A name and its value in brackets. Several of them are no titles."""
+_NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
+"""How many there are of each kind, two columns of numbers, or a time. They are no titles."""
+_LONGEST, _LONGEST_SECTION = 80, 200
+_MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
+_OPENING = "\"'“‘«([*_`"
+_QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 
 
 def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the blocks that are titles of the blocks below them."""
     titles = _find_capitals(lines, blocks, runs)
-    return titles.union(*_find_series(lines, blocks, runs, titles))
+    return titles.union(*_find_series(lines, blocks, runs, titles), _find_questions(lines, blocks, runs))
+
+
+def is_question(line: str) -> bool:
+    """Return whether a line is a question without a sign or a quotation mark before it."""
+    return _QUESTION.fullmatch(line.strip()) is not None
+
+
+def _find_questions(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> Sequence[int]:
+    """Return the indices of the questions of a list of answers, none if there is only one.
+
+    Each begins a run, alone in its line. Below it is a block that is no such question.
+    """
+    found = [
+        at
+        for at, block in enumerate(blocks[:-1])
+        if (block.kind == "sentence" and block.last - block.first == 1 and not block.prefix)
+        and (not at or runs[at - 1] != runs[at])
+        and is_question(lines.texts[block.first])
+    ]
+    questions = {*found}
+    found = [at for at in found if at + 1 not in questions and blocks[at + 1].kind != "heading"]
+    return found if len(found) > 1 else []
 
 
 def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
@@ -73,7 +118,8 @@ def _find_series(
     """Yield the indices of each series of counted titles, such as `Part A` and `Part B`, and of dates.
 
     At least two lines with the same first word begin runs, or are right below other `titles` or headings.
-    Each number is one higher than the last. Below each line is a block that is not in the series.
+    Items such as `1. Expenses` are alone in their runs. Each number is one higher than the last. Below each
+    line is a block that is not in the series.
     """
     found: dict[str, list[int]] = defaultdict(list)
     numbers: dict[int, str] = {}
@@ -81,9 +127,14 @@ def _find_series(
         line = lines.texts[block.first].strip()
         begins_run = not at or runs[at - 1] != runs[at]
         begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
-        if not (begins_run and block.kind in ("line", "heading") and _may_be_title(line)):
+        if not (begins_run and block.kind in ("line", "heading", "list_item") and _may_be_title(line)):
             continue
-        if DATE.fullmatch(line):
+        if block.kind == "list_item":
+            is_alone = block.last - block.first == 1 and at + 1 < len(runs) and runs[at + 1] != runs[at]
+            if is_alone and (item := CLAUSE.match(line)) and item["number"].isdigit():
+                found["item"].append(at)
+                numbers[at] = item["number"]
+        elif DATE.fullmatch(line):
             found["date"].append(at)
         elif counted := SERIES.match(line):
             found[counted["word"]].append(at)
@@ -132,3 +183,52 @@ def _find_capitals(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -
         titles[line] = at
         flush += indent == 0
     return {*titles.values()} if flush > 1 and flush * 4 > len(titles) else set()
+
+
+def _is_sound(lines: Lines, index: int) -> bool:
+    """Return whether a line in brackets is a sound in subtitles, and not the name of a section."""
+    return lines.texts[index].lstrip().startswith("[") and "-->" in "".join(
+        lines.texts[max(0, index - 2) : index]
+    )
+
+
+def is_status(lines: Lines, index: int) -> bool:
+    """Return whether a line such as `FAILURE: no crane` stands alone above items that are titles."""
+    if not _STATUS.match(lines.texts[index]) or (index and not lines.is_blank(index - 1)):
+        return False
+    below = lines.skip_blank(index + 1)
+    return index + 1 < below < len(lines) and _TITLED.match(lines.texts[below]) is not None
+
+
+def find_line_kind(lines: Lines, index: int) -> Kind:
+    """Return "heading" for a status, the first line of a section or a title, otherwise "line".
+
+    A title is a short line between blank lines, without the end of a sentence.
+    """
+    line = lines.texts[index].strip()
+    if is_status(lines, index):
+        return "heading"
+    if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
+        return "line"
+    if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
+        return "heading"
+    if (
+        len(line) > _LONGEST
+        or (line[0].islower() or not (line[0].isalnum() or line[0] in _OPENING))
+        or lines.indent(index) > _MOST_INDENT
+        or line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
+        or not is_wordy(line)
+        or _NUMBERS.match(line)
+    ):
+        return "line"
+    is_alone = (
+        index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index)
+    ) and index + 1 < lines.skip_blank(index + 1) < len(lines)
+    return "heading" if is_alone and len(line.split()) <= _MOST_TITLE_WORDS else "line"
+
+
+def _is_below_section(lines: Lines, index: int) -> bool:
+    """Return whether a line is right below the first line of a section, which has more lines."""
+    below = lines.skip_blank(index + 1)
+    has_more = below < len(lines) and not SECTION.match(lines.texts[below])
+    return has_more and SECTION.match(lines.texts[index - 1]) is not None

@@ -317,13 +317,13 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         end = reader.done
         if reader.repeated is not None and first < reader.repeated and lines.is_blank(reader.repeated - 1):
             end = lines.find(end_above(lines, reader.repeated)) + 1  # stanzas start here
-        is_commented = first > index and reader.is_flat
-        is_known = (reader.is_nested or is_commented) and end - index >= _FEWEST_LINES
+        is_known = (reader.is_nested or (first > index and reader.is_flat)) and end - index >= _FEWEST_LINES
         is_repeated = reader.repeated is not None and lines.find_blank(reader.repeated) > reader.done
         is_inside = end < len(lines) and not lines.is_blank(end)
         is_cut = is_inside and (is_repeated or lines.indent(end) > lines.indent(first))
         is_yaml = is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS)
-        if not (_begins_record(reader, first) or is_cut) and is_yaml:
+        is_list = len(reader.keys) == 1 and not reader.is_flat and lines.skip_blank(first + 1) > first + 1
+        if not (_begins_record(reader, first) or is_cut or is_list) and is_yaml:  # a list may have a label
             return skip_comments(lines, end, "#")
     lines.none_before["yaml"] = max(index + 1, end)
     return None

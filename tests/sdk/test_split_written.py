@@ -1,0 +1,208 @@
+"""Documents that people write: handbooks, answers to questions, itineraries, contracts, mails and notes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tersely import Compressor
+from tersely.split.sentences import split_units
+from tests.sdk.test_split_outline import RandomScorer, check_notation
+from tests.sdk.units import find_needs, grows_linearly
+
+CASES = {
+    "answers below questions in lines of their own": """
+1*       |Boats
+         |
+2* 1     |When does the first boat leave?
+3~ 1 2   |The first boat leaves at six.
+         |
+4~ 1 2   |In winter it leaves at seven.
+         |
+5* 1     |Where can I buy a ticket?
+6~ 1 5   |Tickets are sold on the pier.
+         |
+7*       |Lamps
+         |
+8* 7     |Can I rent a lamp?
+9~ 7 8   |The keeper rents lamps by the week.
+""",
+    "titles in capitals below the title of the text": """
+0        |Pier handbook
+         |
+1*       |CRANES
+         |
+2* 1     |Ropes
+         |
+3~ 1 2   |The rope of a crane is red.
+         |
+4* 1     |Horns
+         |
+5~ 1 4   |The horn is heard twice a day.
+         |
+6*       |LAMPS
+         |
+7* 6     |Ropes
+         |
+8~ 6 7   |A lamp hangs on a short rope.
+""",
+    "a title in capitals after other titles": """
+1*       |Pump
+         |
+2  1     |Weight: 12 kg
+3  1     |Colour: red
+         |
+4*       |Horn
+         |
+5  4     |Weight: 2 kg
+6  4     |Colour: blue
+         |
+7*       |HOW TO ORDER
+         |
+8  7     |Call the keeper
+""",
+    "numbered titles above titles with two numbers": """
+1*       |1. Cranes
+         |
+2~ 1     |A crane lifts ropes all day.
+         |
+3* 1     |1.1 Horns
+         |
+4~ 1 3   |Each crane has a horn.
+         |
+5* 1     |1.2 Ropes
+         |
+6~ 1 5   |The ropes are counted in May.
+         |
+7*       |2. Lamps
+         |
+8* 7     |2.1 Oil
+         |
+9~ 7 8   |The oil of the lamps is kept cold.
+""",
+    "articles with clauses and items": """
+1*       |Article 1. Cranes
+         |
+2~ 1     |1.1 A crane lifts ropes.
+         |
+3* 1     |1.2 The keeper brings:
+         |
+4  1 3   |(a) a rope; and
+5  1 3   |(b) a lamp.
+         |
+6*       |Article 2. Ropes
+         |
+7~ 6     |2.1 A rope is long.
+""",
+    "days with times": """
+0        |Tour of the piers
+         |
+1*       |Day 1 - Sunday, 4 May 2025: Lysö
+         |
+2  1     |07:30  Walk with Ada Holm
+3  1     |09:10  Boat to Maren
+4  1 3   |       Seat 4
+         |
+5  1     |Hotel: Pier Inn, room 41, tel. 20788
+         |
+6*       |Day 2 - Monday, 5 May 2025: Maren
+         |
+7  6     |08:15  Walk with Ben Roy
+8  6     |10:40  Boat to Holm
+         |
+9  6     |Hotel: Rope Inn, room 7, tel. 74510
+         |
+10*      |Day 3 - Tuesday, 6 May 2025: Holm
+         |
+11 10    |07:50  Walk with Eva Lind
+12 10    |09:25  Boat to Lysö
+""",
+    "lists below one word": """
+1*       |New ropes:
+         |
+2  1     |- The red rope is longer now.
+3  1     |- A rope holds two lamps.
+         |
+4*       |Deprecated:
+         |
+5  4     |- The old rope goes in May (#12)
+6  4 5   |  unless the keeper needs it.
+7  4     |- No rope is green any more.
+8  4     |- Lamps without oil.
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
+def test_lines_keep_the_titles_above_them(notation: str) -> None:
+    check_notation(notation)
+
+
+def test_each_forwarded_mail_keeps_its_own_sender() -> None:
+    senders, text = ("Ada", "Ben", "Eva"), ""
+    for number, name in enumerate(senders):
+        text += "-----Original Message-----\n" * bool(number)
+        text += f"From: {name} <{name.lower()}@pier.example>\nSent: {number + 3} May 2026 10:1{number}\n"
+        text += (
+            f"Subject: Ropes\n\nHello,\n\nThe rope of {name} is {number + 2} m long.\n\nRegards,\n{name}\n\n"
+        )
+    for number, name in enumerate(senders):
+        needs = find_needs(text, f"The rope of {name} is {number + 2} m long.")
+        assert {need for need in needs if need.startswith("From")} == {
+            f"From: {name} <{name.lower()}@pier.example>"
+        }
+
+
+def test_lines_of_a_paragraph_that_resemble_each_other_are_joined() -> None:
+    text = """The long crane of the pier is always checked by all of
+the keepers of the yard. Each lamp costs about 6910 crowns and is paid
+for by the office here. Each horn costs about 1861 crowns and is
+sold in May."""
+    sentences = [" ".join(text[unit.start : unit.end].split()) for unit in split_units(text)]
+    assert sentences == [
+        "The long crane of the pier is always checked by all of the keepers of the yard.",
+        "Each lamp costs about 6910 crowns and is paid for by the office here.",
+        "Each horn costs about 1861 crowns and is sold in May.",
+    ]
+
+
+def test_a_clause_goes_on_in_lines_that_are_indented_like_its_text() -> None:
+    text = """1.2.1. Ropes. The keeper of the pier counts all of the ropes and
+       writes their number into the book. Old ropes
+       are burnt."""
+    sentences = [" ".join(text[unit.start : unit.end].split()) for unit in split_units(text)]
+    assert sentences == [
+        "1.2.1. Ropes.",
+        "The keeper of the pier counts all of the ropes and writes their number into the book.",
+        "Old ropes are burnt.",
+    ]
+
+
+@pytest.mark.parametrize("budget", range(20, 110, 6))
+def test_the_value_of_a_field_loses_no_part_of_a_paragraph(budget: int) -> None:
+    ropes = """ Every rope of the pier may be copied by the keepers of other
+ piers if they say whose rope it was and pay for the oil of the
+ lamp beside it."""
+    lamps = """ No lamp of this pier may be copied by anybody, because its oil
+ burns too fast and the keeper of the lamps wants to sleep in the
+ night."""
+    text = f"Files: *\nKeeper: Ada\nTerms: pier-2\n\nTerms: pier-2\n{ropes}\n .\n{lamps}\n"
+    result = Compressor(RandomScorer(budget)).compress("Which ropes may be copied?", [text], budget=budget)
+    for paragraph in (ropes, lamps):
+        lines = paragraph.split("\n")
+        assert [line in result.text for line in lines] in ([True] * 3, [False] * 3), result.text
+
+
+def test_a_note_inside_a_message_of_a_compiler_keeps_the_message() -> None:
+    error = (
+        "error[E030{0}]: mismatched ropes\n   --> src/pier.rs:{0}4:9\n    |\n{0}4 |     tie(rope);\n    |\n"
+    )
+    note = "note: rope made here\n   --> src/rope.rs:{0}:8\n    |\n"
+    warning = "warning: unused lamp: `lamp{0}`\n   --> src/lamp.rs:{0}:4\n    |\n"
+    parts = (warning, error + note, warning, error + note)
+    text = "\n".join(part.format(number) for number, part in enumerate(parts, 1))
+    assert "error[E0302]: mismatched ropes" in find_needs(text, "--> src/rope.rs:2:8")
+    assert "error[E0304]: mismatched ropes" in find_needs(text, "--> src/rope.rs:4:8")
+
+
+def test_questions_are_found_in_linear_time() -> None:
+    assert grows_linearly(lambda size: split_units("Where is the rope?\nThe rope is here.\n\n" * size))
