@@ -129,34 +129,43 @@ def underlined(rows: Sequence[str]) -> list[tuple[int, str]]:
     return found
 
 
-LAYOUT = re.compile(r"[.']\s*(\\\}|RS|RE|sp|br|nf|fi|ad|hy|if|ie|el|ne|in|ds|de|nh|\\\"|\.)?(\s|$)")
+LAYOUT = re.compile(r"[.']\s*(\\\}|sp|br|nf|fi|ad|hy|if|ie|el|ne|in|ds|de|nh|\\\"|\.)?(\s|$)")
 
 
 def roff(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     """Read the sections and tagged paragraphs of a manual page's source."""
     heads: list[tuple[int, str]] = []
+    outside: list[list[tuple[int, str]]] = []
     lines: list[Line] = []
     tag_next = False
     for number, row in enumerate(rows):
         text = row.strip()
+        if indented := re.match(r"[.'](?:(RS|INDENT)|RE|UNINDENT)\b", row):
+            if indented[1]:
+                outside.append(heads)
+            elif outside:
+                heads = outside.pop()
+            continue
         if not text or LAYOUT.match(row):
             continue
         macro = re.match(r"[.']\s*(\w+)", row)
-        level = {"SH": 0, "Sh": 0, "SS": 1, "Ss": 1, "IP": 2}.get(macro[1] if macro else "")
-        if level == 2 and not re.search(r"\w", row[3:].replace("0", "")):
-            heads = [head for head in heads if head[0] < 2]
+        item = 2 + len(outside)
+        level = {"SH": 0, "Sh": 0, "SS": 1, "Ss": 1, "IP": item}.get(macro[1] if macro else "")
+        if level == item and not re.search(r"\w", row[3:].replace("0", "")):
+            heads = [head for head in heads if head[0] < item]
             continue
         is_font = macro is None or macro[1] in ("B", "I", "BR", "BI", "IR", "RB", "RI", "IB", "SB", "SM")
+        begins = macro is not None and macro[1] in ("TP", "TQ")
         if level is None and tag_next and is_font:
-            level, tag_next = 2, False
-        elif macro and macro[1] in ("TP", "TQ"):
+            level, tag_next = item, False
+        elif macro and begins:
             tag_next = True
-            level = 9
-        elif macro and macro[1] in ("PP", "LP", "P", "Pp"):
-            heads = [head for head in heads if head[0] < 2]
-        if level is not None:
-            heads = [head for head in heads if head[0] < min(level, 2)]
-        if level == 9 or (macro and level is None and not row[macro.end() :].strip()):
+        elif macro and macro[1] in ("PP", "LP", "P", "Pp", "HP"):
+            heads = [head for head in heads if head[0] < item]
+        if level is not None or begins:
+            heads = [head for head in heads if head[0] < (item if level is None else level)]
+            outside = outside if level != 0 and level != 1 else []
+        if begins or (macro and level is None and not row[macro.end() :].strip()):
             continue
         lines.append(Line(number, tuple(name for _, name in heads), text, head=level is not None))
         if level is not None:
