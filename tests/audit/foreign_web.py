@@ -25,6 +25,8 @@ class Page(HTMLParser):
         """Split texts at line breaks too if `lines` is true."""
         super().__init__(convert_charrefs=True)
         self.rows: list[tuple[str, str]] = []
+        self.pieces: list[tuple[str, str]] = []
+        """The lines of the rows, with the same tags."""
         self.open: list[str] = []
         self.balanced = True
         self.current: list[str] = []
@@ -37,7 +39,10 @@ class Page(HTMLParser):
 
     def end_row(self, tag: str = "") -> None:
         text = "".join(self.current)
-        split = self.tag == "pre" or self.tag in HEADINGS or (self.lines and not self.tag)
+        if self.tag in ("p", "div") and "dd" in self.open:
+            self.tag = "dd"
+        split = "pre" in (self.tag, *self.open) or self.tag in HEADINGS or (self.lines and not self.tag)
+        self.pieces += [(self.tag, " ".join(piece.split())) for piece in text.split("\n")]
         pieces = text.split("\n") if split else [text]
         rows = [" ".join(piece.split()) for piece in pieces if piece.strip()]
         # The first row of a heading names it.
@@ -104,10 +109,13 @@ def judge_web(source: str, result: str, verdict: Verdict) -> None:
     rows = [text for _, text in page.rows]
     tags: dict[str, str] = {}
     for tag, text in page.rows:
-        # A text in a heading and in a list, such as a table of contents, can't be told apart.
-        tags[text] = tag if text not in tags or tag not in LEVELS else tags[text]
+        # A text in a heading and in a list, such as a table of contents, can't be told apart: it is no head.
+        is_clear = tags.get(text, tag) == tag or not {tag, tags[text]} & set(LEVELS)
+        tags[text] = tag if is_clear else "li"
         for sentence in split_sentences(text):
             tags.setdefault(sentence, "" if tag in LEVELS else tag)
+    for tag, piece in page.pieces:
+        tags.setdefault(piece, "" if tag in LEVELS else tag)
     kept = html.unescape(result)
     if "</" in result or result.lstrip().startswith("<"):
         again = Page(result, lines=True)

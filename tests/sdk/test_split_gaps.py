@@ -161,3 +161,13 @@ def test_justified_text_is_prose() -> None:
     )
     ends = [text[unit.end - 5 : unit.end] for unit in split_units(text)]
     assert ends == ["hand.", "tone.", "then.", "open."]
+
+
+def test_two_lines_that_are_justified_like_others_are_prose() -> None:
+    text = (
+        "The  harbour of  Maren was  dug in 1871  by hand, and its crane\n"
+        "still lifts stone.\n\n"
+        "The  pier  was  built  two  years  later;  the  town  has owned\n"
+        "it since then.\n"
+    )
+    assert [unit.kind for unit in split_units(text)] == ["sentence", "sentence"]

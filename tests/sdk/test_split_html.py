@@ -95,3 +95,28 @@ def test_pages_take_linear_time(part: str) -> None:
 def test_comments_above_a_page_belong_to_it() -> None:
     assert {kind for kind, _ in list_units("<!-- a -->" * 150)} == {"comment"}
     assert [kind for kind, _ in list_units("<!-- a -->" * 150 + "<html>")] == ["html"]
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\n"])
+def test_words_in_tags_of_their_own_stay_apart(space: str) -> None:
+    words = space.join(
+        ["The <b>old</b>", "<i>crane</i>", "<b>lifts</b> stones. <b>It creaks.</b>", "<i>No</i>"]
+    )
+    page = f"<html><body><p>{words}</p><p>The well is deep.</p><ul><li>Bread is sold.</li></ul></body></html>"
+    text = compressor.compress("What does the crane lift?", [page], rate=0.9).text
+    assert "The old crane lifts stones." in " ".join(text.split())
+
+
+def test_words_without_a_space_between_their_tags_stay_one() -> None:
+    page = "<html><body><p>The <b>cr</b><i>ane</i> lifts stones.</p><p>The well is deep.</p></body></html>"
+    assert (
+        "The crane lifts stones." in compressor.compress("What does the crane lift?", [page], rate=0.9).text
+    )
+
+
+def test_sentences_in_tags_of_their_own_stay_apart() -> None:
+    parts = [f"<b>The crane of pier {n} lifts stones all day long.</b>" for n in range(9)]
+    page = f"<html><body><p>{'<i>It creaks.</i>'.join(parts)}</p></body></html>"
+    text = compressor.compress("Which pier has the crane?", [page], rate=0.4).text
+    assert "long.The" not in text
+    assert text.count("The crane") > 1

@@ -129,6 +129,19 @@ CASES = {
 7  4     |- No rope is green any more.
 8  4     |- Lamps without oil.
 """,
+    "long titles in bold type": """
+1*       |**To let the crane of the yard lift "stones" as well as the ropes of the ships**
+         |
+2* 1     |Command::
+         |
+3  1 2   |    crane --lift stones
+         |
+4*       |**To stop the crane**
+         |
+5* 4     |Command::
+         |
+6  4 5   |    crane --stop
+""",
 }  # fmt: skip
 
 
@@ -202,6 +215,13 @@ def test_a_note_inside_a_message_of_a_compiler_keeps_the_message() -> None:
     text = "\n".join(part.format(number) for number, part in enumerate(parts, 1))
     assert "error[E0302]: mismatched ropes" in find_needs(text, "--> src/rope.rs:2:8")
     assert "error[E0304]: mismatched ropes" in find_needs(text, "--> src/rope.rs:4:8")
+
+
+def test_the_questions_of_a_story_are_no_titles() -> None:
+    days = [f"On day {n} the crane lifted stones.\n\nNobody came." for n in range(20)]
+    text = "\n\n".join([*days[:10], "Who had the key?", *days[10:], "Where was the rope?", "It was gone."])
+    assert not find_needs(text, "On day 12 the crane lifted stones.")
+    assert not find_needs(text, "It was gone.")
 
 
 def test_questions_are_found_in_linear_time() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from tersely.pack.marks import (
@@ -171,7 +172,8 @@ def render_document(
             builder.add_mark(mark, before, start)
         else:
             breaks = _has_break(units, previous + 1, position)
-            builder.add("\n" if breaks else _choose_separator(text, before, start))
+            space = " " if _has_space(units, previous, position) else ""
+            builder.add("\n" if breaks else _choose_separator(text, before, start) or space)
         builder.add_source(start, unit.end)
         previous = position
     if previous is not None:
@@ -192,6 +194,12 @@ def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> Re
 def _has_break(units: Sequence[Unit], start: int, stop: int) -> bool:
     """Return whether a line break replaces any of the dropped units at start..stop-1."""
     return any(units[at].link.breaks for at in range(start, stop))
+
+
+def _has_space(units: Sequence[Unit], first: int, last: int) -> bool:
+    """Return whether white space is between tags that divide the units `first` and `last`."""
+    is_divided = any(unit.link.role == "markup" for unit in units[first + 1 : last])
+    return is_divided and any(left.end < right.start for left, right in pairwise(units[first : last + 1]))
 
 
 def _mark_omissions(

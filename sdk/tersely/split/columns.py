@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
@@ -27,6 +28,7 @@ _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 _GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
 _WIDE_GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S|^[A-Z]{3,}\s{2,}\S")
 """A gap that is too wide for justified text, or is after a word in capitals."""
+_GAP, _LONG = re.compile(r"\S {2}"), 60
 _FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
 """A line has columns if it has at least `_FEWEST_GAPS` gaps, and one for each `_WORDS_FOR_GAP` words."""
 _LABELLED = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,3}: \S")
@@ -39,15 +41,23 @@ _SAMPLE = 8
 """Number of rows below a row that are checked for a cell on its left."""
 
 
-def have_gaps(texts: Sequence[str]) -> bool:
+def find_edges(lines: Lines) -> set[int]:
+    """Return the lengths of long lines that several lines with gaps share, as justified lines do."""
+    found = Counter(len(line.rstrip()) for line in lines.texts if _GAP.search(line.rstrip()))
+    return {length for length, count in found.items() if count > 1 and length >= _LONG}
+
+
+def have_gaps(texts: Sequence[str], edges: set[int]) -> bool:
     """Return whether gaps divide a line of a paragraph into columns.
 
-    Justified lines have gaps too, but small ones, and except for the last line they are equally long.
+    Justified lines have gaps too, but small ones, and except for the last line they are equally long: as
+    each other, or as other justified lines of the text, whose lengths are `edges` (`find_edges`).
     """
     lines = [text.strip()[:LONGEST_LINE] for text in texts]
     wide = any(map(_WIDE_GAP_IN_TEXT.search, lines))
     full = [len(text.rstrip()) for text in texts[:-1]]
     is_justified = len(full) > 1 and max(full) - min(full) <= 1
+    is_justified |= bool(full) and not edges.isdisjoint(full)
     return wide or (not is_justified and any(map(_is_dense, lines)))
 
 

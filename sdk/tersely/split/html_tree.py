@@ -23,7 +23,7 @@ _UNSEEN = frozenset(
 )
 """Elements that are left out with everything in them."""
 _INLINE = re.compile(
-    r"a|abbr|acronym|b|bdi|bdo|big|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|math|output|q|s"
+    r"a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|math|output|q|s"
     r"|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
 _DEBRIS = re.compile(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tersely.split.columns import have_gaps
+from tersely.split.columns import find_edges, have_gaps
 from tersely.split.lines import (
     PREFIX,
     REPORT,
@@ -26,7 +26,7 @@ from tersely.split.lines import (
     remove_prefix,
 )
 from tersely.split.sentence_starts import CLOSING, PHRASE, is_abbreviation
-from tersely.split.titles import SECTION, STOPS, find_line_kind, is_status
+from tersely.split.titles import SECTION, STOPS, find_line_kind, is_bold, is_status
 from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
@@ -97,10 +97,10 @@ _LARGEST_INDENT = 8
 """Largest indent of the first line of a paragraph."""
 
 
-def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
+def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator[Block]:
     """Yield the lines first..end-1 as blocks: paragraphs that are proven to be prose, and whole lines.
 
-    None of the lines is blank.
+    None of the lines is blank. `edges`: where justified lines of the text end (`find_edges`).
     """
     if first == end:
         return
@@ -133,9 +133,9 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
         elif (
             (line - start > 1 or _is_complete(texts, start))
             and is_prose(" ".join(texts[start:line]))
-            and (lines.has_gaps or not have_gaps(texts[start:line]))
+            and (lines.has_gaps or not have_gaps(texts[start:line], edges))
             and not (is_record and _LABEL.match(texts[start]))
-            and not (line - start == 1 and is_in_capitals(texts[start]))
+            and not (line - start == 1 and (is_in_capitals(texts[start]) or is_bold(texts[start])))
             and not is_status(lines, at)
         ):
             yield _make_block(lines, at, stop, "sentence")
@@ -147,10 +147,11 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
 def find_paragraphs(text: str, start: int, end: int) -> Iterator[tuple[Range, bool]]:
     """Yield the paragraphs of prose and the other lines in `text[start:end]`, and whether each is prose."""
     lines = Lines(mask(text[start:end]))
+    edges = find_edges(lines)
     index = lines.skip_blank(0)
     while index < len(lines):
         stop = lines.find_blank(index)
-        for block in split_prose(lines, index, stop):
+        for block in split_prose(lines, index, stop, edges):
             yield (start + block.start, start + block.end), block.kind == "sentence"
         index = lines.skip_blank(stop)
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from tersely.runtime.cancellation import check_cancelled
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
-from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RULED
+from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RULED, find_edges
 from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
@@ -157,19 +157,20 @@ def _split_blocks(lines: Lines) -> Iterator[Block]:
     """Yield the blocks of a masked text (`lines.mask`) in order. Lines between them are blank."""
     paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
     count = len(lines)
+    edges = find_edges(lines)
     while index < count:
         is_blank = lines.is_blank(index)
         structure = None if is_blank else _find_structure(lines, index, paragraph == index)
         end, kind = structure or (index + 1, None)
         if is_blank or kind:
             if paragraph < index:
-                yield from split_prose(lines, paragraph, index)
+                yield from split_prose(lines, paragraph, index, edges)
             paragraph = end
         if kind:
             yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
         index = end
     if paragraph < index:
-        yield from split_prose(lines, paragraph, index)
+        yield from split_prose(lines, paragraph, index, edges)
 
 
 def _find_structure(lines: Lines, index: int, starts_paragraph: bool) -> tuple[int, Kind] | None:

@@ -49,6 +49,7 @@ SECTION = re.compile(
 _STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
 _TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
 """An item that announces the lines below it."""
+_BOLD = re.compile(r"\*\*(?![\s*])(?:(?!\*\*).)*[^\s*.!?,;:]\*\*")
 _PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
 """A name and its value in brackets. Several of them are no titles."""
 _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
@@ -56,6 +57,8 @@ _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 _LONGEST, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
 _OPENING = "\"'“‘«([*_`"
+_LONGEST_ANSWER = 8
+"""Most runs for each question of a list of answers. A story has fewer questions."""
 _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 
 
@@ -71,7 +74,7 @@ def is_question(line: str) -> bool:
 
 
 def _find_questions(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> Sequence[int]:
-    """Return the indices of the questions of a list of answers, none if there is only one.
+    """Return the indices of the questions of a list of answers, none if there is only one or they are rare.
 
     Each begins a run, alone in its line. Below it is a block that is no such question.
     """
@@ -84,7 +87,7 @@ def _find_questions(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) 
     ]
     questions = {*found}
     found = [at for at in found if at + 1 not in questions and blocks[at + 1].kind != "heading"]
-    return found if len(found) > 1 else []
+    return found if len(found) > 1 and len(found) * _LONGEST_ANSWER >= len({*runs}) else []
 
 
 def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
@@ -212,7 +215,8 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
         return "line"
     if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
-    if (
+    is_title = len(line) <= _LONGEST_SECTION and is_bold(line)
+    if not is_title and (
         len(line) > _LONGEST
         or (line[0].islower() or not (line[0].isalnum() or line[0] in _OPENING))
         or lines.indent(index) > _MOST_INDENT
@@ -224,7 +228,12 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     is_alone = (
         index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index)
     ) and index + 1 < lines.skip_blank(index + 1) < len(lines)
-    return "heading" if is_alone and len(line.split()) <= _MOST_TITLE_WORDS else "line"
+    return "heading" if is_alone and (is_title or len(line.split()) <= _MOST_TITLE_WORDS) else "line"
+
+
+def is_bold(line: str) -> bool:
+    """Return whether a line is in bold type as a whole, without the end of a sentence."""
+    return _BOLD.fullmatch(line.strip()) is not None
 
 
 def _is_below_section(lines: Lines, index: int) -> bool:
