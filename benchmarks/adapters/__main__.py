@@ -61,11 +61,13 @@ async def measure(options: Options) -> Measured:
         async def compress() -> object:
             return compressor.compress(QUERY, texts, rate=RATE)
 
+        gc.freeze()  # so that a collection before each call takes no time over what was imported
         for number in track(range(options.rounds + 1), "rounds"):
             for name in shuffle.sample(list(calls), len(calls)):
                 pair = await _time(compress), await _time(calls[name])
                 if number:  # the first round warms up
                     seconds[name].append(pair)
+        gc.unfreeze()
     rows = tuple(_compare(name, pairs, options.seed) for name, pairs in seconds.items())
     bare = float(np.median([bare for pairs in seconds.values() for bare, _ in pairs]))
     settings = {"rounds": options.rounds, "seconds of a bare call": round(bare, 4)}

@@ -141,6 +141,7 @@ def _take_turns(
     lengths = {name: _count_tokens(artifact.tokenizer_path, texts) for name, texts in requests.items()}
     names = (OURS, *SHAPES.values())
     seconds: Seconds = {(system, request): [] for system in names for request in requests}
+    gc.freeze()  # so that a collection before each call takes no time over what was imported
     for number in track(range(rounds + 1), "rounds"):
         for request, texts in requests.items():
             for _ in range(REPEATS):
@@ -151,6 +152,7 @@ def _take_turns(
                 taken = _time(lambda encoder=encoder, request=request: encoder.run(lengths[request]))
                 if number:
                     seconds[encoder.title, request].append(taken)
+    gc.unfreeze()
     return seconds
 
 
