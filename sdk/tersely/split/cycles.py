@@ -214,9 +214,13 @@ class _RecordFinder:
             return  # too many lines are above the first record
         bodies: list[Group] = []
         rests: list[Group] = []
-        cut = self._find_outer(groups, first)
         inner = {at for group in groups for record in self._cut(group, first)[:-1] for at in record[1:]}
         apart = set[int]() if not inner or inner & self._apart else self._apart
+        # Each record may be a run of its own. Then no tag ends the last one.
+        is_parted = apart and all(
+            record[0] in apart for group in groups for record in self._cut(group, first)
+        )
+        cut = set[Tag | None]() if is_parted else self._find_outer(groups, first)
         for group in groups:
             records = self._cut(group, first)
             if not records:

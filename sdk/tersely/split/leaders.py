@@ -25,6 +25,7 @@ _POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|\b[A-Z]\
 """A part that differs from one post to another: the first word, a word with a capital, or a remark in
 parentheses."""
 _NAMES = re.compile(r"A(?: A)+")
+_DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
 
@@ -33,8 +34,10 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     """Return the lines that begin records of several runs: the first line of a text, and the lines like it.
 
     They all differ, but have the same first word, or differ only in it. The runs right below them begin
-    alike, but not like the leaders.
+    alike, but not like the leaders. Sentences may be above a first line with a sign such as `●`.
     """
+    above = next((at for at, place in enumerate(places) if place.block.kind != "sentence"), 0)
+    places = places[above:] if _is_marked(places[above:]) else places
     if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
         return []  # headings divide a text anyway
     if opens(first := places[0]):
@@ -59,6 +62,13 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     # Nor is `Ada (1):`, although `Ada (7):` comes later, if the run below it begins with `Bob (3):`.
     inner = [starts[at + 1] for at in leaders if at + 1 not in ends]
     is_alike |= first.has_body and all(place.has_body and _ends_like(place, first) for place in inner)
+    # Nor is `error[E1]:` if `error[E2]:` is below it, nor `POST /a` if `GET /b` has the same lines below it.
+    is_alike |= any(_DIGITS.sub("0", first_word(p)) == _DIGITS.sub("0", first_word(first)) for p in inner)
+    shapes = [shape(place.line) for place in starts]
+    is_alike |= any(
+        at not in ends and at - 1 not in ends and shapes[at] != below[0] == shapes[at + 1]
+        for at in range(leaders[0], len(starts) - 1)
+    )
     return [] if is_alike else [starts[at] for at in leaders]
 
 
@@ -70,8 +80,12 @@ def _ends_like(place: Place, first: Place) -> bool:
 
 def _are_marked(place: Place, first: Place) -> bool:
     """Return whether two lines have the same first word, or both begin with a sign such as `●` or `×`."""
-    words = (first_word(place), first_word(first))
-    return words[0] == words[1] or all(len(word) == 1 and word in _MARKS for word in words)
+    return first_word(place) == first_word(first) or all(_is_marked([line]) for line in (place, first))
+
+
+def _is_marked(places: Sequence[Place]) -> bool:
+    """Return whether the first line begins with a sign of a state."""
+    return bool(places) and first_word(places[0]) in {*_MARKS}
 
 
 def find_alien(places: Sequence[Place], last: Place) -> Place | None:

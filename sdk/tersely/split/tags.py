@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tersely.split.lines import TICKED
 from tersely.split.places import FIELD_SIGNS, Place
 from tersely.split.prose import is_prose
+from tersely.split.records import first_word
 
 _TAG = re.compile(r"\s*(?P<sign>(?:[^\w\s]+\s*){0,3})(?P<word>\w+(?:[.-]\w+)*)?")
 _SECOND = re.compile(r"\S*\s++\W*+(\w+)")
@@ -121,9 +122,10 @@ def _read_words(region: Sequence[Place]) -> Tags:
 def _read_pairs(region: Sequence[Place]) -> Tags:
     """Return the first two words of each line, or the tag of the first if no other line begins with both.
 
-    Return nothing for messages of a compiler, which begin with a file and a line number.
+    Return nothing for messages of a compiler, which begin with a file and a line number, nor for lines that
+    all begin with the same word: each may be a record.
     """
-    if any(_MESSAGE.match(place.line) for place in region):
+    if any(_MESSAGE.match(place.line) for place in region) or len({*map(first_word, region)}) == 1:
         return ()
     words: list[str] = []
     for place in region:
