@@ -26,7 +26,7 @@ from tersely.split.lines import (
     remove_prefix,
 )
 from tersely.split.sentence_starts import CLOSING, PHRASE, is_abbreviation
-from tersely.split.titles import SECTION, STOPS, find_line_kind, is_bold, is_status
+from tersely.split.titles import SECTION, STOPS, find_line_kind, is_title
 from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
@@ -135,8 +135,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and is_prose(" ".join(texts[start:line]))
             and (lines.has_gaps or not have_gaps(texts[start:line], edges))
             and not (is_record and _LABEL.match(texts[start]))
-            and not (line - start == 1 and (is_in_capitals(texts[start]) or is_bold(texts[start])))
-            and not is_status(lines, at)
+            and not (line - start == 1 and (is_in_capitals(texts[start]) or is_title(lines, at)))
         ):
             yield _make_block(lines, at, stop, "sentence")
         else:
@@ -219,8 +218,10 @@ def is_prose(text: str) -> bool:
 
 def _has_end(text: str, start: int) -> bool:
     """Return whether a sentence ends in `text[start:]`. The stop of `tel.` before a number ends none."""
-    ends = _SENTENCE_END.finditer(text, start)
-    return any(not is_abbreviation(text[: m.end()].split()[-1], text[m.end() :]) for m in ends)
+    ends = [found.end() for found in _SENTENCE_END.finditer(text, start)]
+    if ends and ends[-1] == len(text):
+        return True
+    return any(not is_abbreviation(text[:end].split()[-1], text[end:]) for end in ends)
 
 
 def _are_fields(words: Sequence[str]) -> bool:

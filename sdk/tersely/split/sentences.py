@@ -157,7 +157,7 @@ def _split_blocks(lines: Lines) -> Iterator[Block]:
     """Yield the blocks of a masked text (`lines.mask`) in order. Lines between them are blank."""
     paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
     count = len(lines)
-    edges = find_edges(lines)
+    edges = find_edges(lines) if "  " in lines.text else set[int]()
     while index < count:
         is_blank = lines.is_blank(index)
         structure = None if is_blank else _find_structure(lines, index, paragraph == index)

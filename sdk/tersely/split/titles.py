@@ -195,7 +195,12 @@ def _is_sound(lines: Lines, index: int) -> bool:
     )
 
 
-def is_status(lines: Lines, index: int) -> bool:
+def is_title(lines: Lines, index: int) -> bool:
+    """Return whether a line that reads like prose is a title: it is in bold type, or a status above items."""
+    return _BOLD.fullmatch(lines.texts[index].strip()) is not None or _is_status(lines, index)
+
+
+def _is_status(lines: Lines, index: int) -> bool:
     """Return whether a line such as `FAILURE: no crane` stands alone above items that are titles."""
     if not _STATUS.match(lines.texts[index]) or (index and not lines.is_blank(index - 1)):
         return False
@@ -209,14 +214,14 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     A title is a short line between blank lines, without the end of a sentence.
     """
     line = lines.texts[index].strip()
-    if is_status(lines, index):
+    if _is_status(lines, index):
         return "heading"
     if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
         return "line"
     if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
-    is_title = len(line) <= _LONGEST_SECTION and is_bold(line)
-    if not is_title and (
+    is_bold = len(line) <= _LONGEST_SECTION and _BOLD.fullmatch(line) is not None
+    if not is_bold and (
         len(line) > _LONGEST
         or (line[0].islower() or not (line[0].isalnum() or line[0] in _OPENING))
         or lines.indent(index) > _MOST_INDENT
@@ -228,12 +233,7 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     is_alone = (
         index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index)
     ) and index + 1 < lines.skip_blank(index + 1) < len(lines)
-    return "heading" if is_alone and (is_title or len(line.split()) <= _MOST_TITLE_WORDS) else "line"
-
-
-def is_bold(line: str) -> bool:
-    """Return whether a line is in bold type as a whole, without the end of a sentence."""
-    return _BOLD.fullmatch(line.strip()) is not None
+    return "heading" if is_alone and (is_bold or len(line.split()) <= _MOST_TITLE_WORDS) else "line"
 
 
 def _is_below_section(lines: Lines, index: int) -> bool:
