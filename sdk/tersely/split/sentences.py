@@ -156,7 +156,7 @@ def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
 def _split_blocks(lines: Lines) -> Iterator[Block]:
     """Yield the blocks of a masked text (`lines.mask`) in order. Lines between them are blank."""
     paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
-    count = len(lines)
+    count = len(lines.texts)
     edges = find_edges(lines) if "  " in lines.text else set[int]()
     while index < count:
         is_blank = lines.is_blank(index)
