@@ -44,7 +44,7 @@ def count_left_out(file: Path) -> int:
     return entry.best_left_out
 
 
-@pytest.mark.parametrize(("text", "fits"), [(LARGE, False), (SMALL, True)])
+@pytest.mark.parametrize(("text", "fits"), [(LARGE, False), (SMALL, True)], ids=["large", "small"])
 def test_a_gateway_is_told_of_each_result(text: str, fits: bool, file: Path) -> None:
     settings = ServerSettings(ledger=LedgerSettings(path=file))
     with serve_app(build_app(Compressor(), settings)) as url:
@@ -56,7 +56,7 @@ def test_a_gateway_is_told_of_each_result(text: str, fits: bool, file: Path) -> 
     assert count_left_out(file) == (not fits)
 
 
-@pytest.mark.parametrize(("text", "fits"), [(LARGE, False), (SMALL, True)])
+@pytest.mark.parametrize(("text", "fits"), [(LARGE, False), (SMALL, True)], ids=["large", "small"])
 def test_the_proxy_says_it_in_a_header_and_a_receipt(
     text: str, fits: bool, file: Path, provider: Provider
 ) -> None:
@@ -72,7 +72,7 @@ def test_the_proxy_says_it_in_a_header_and_a_receipt(
     assert count_left_out(file) == (not fits)
 
 
-@pytest.mark.parametrize(("text", "fits"), [(LARGE, False), (SMALL, True)])
+@pytest.mark.parametrize(("text", "fits"), [(LARGE, False), (SMALL, True)], ids=["large", "small"])
 def test_the_hook_tells_the_model(text: str, fits: bool, file: Path, tmp_path: Path) -> None:
     payload = make_input("Bash")
     payload["tool_input"] = {"command": "cat room.log", "description": "See what lamp_key returns"}
