@@ -112,3 +112,8 @@ def test_a_macro_that_does_not_end_does_not_hide_a_section() -> None:
     parts, needs = list_parts(page)
     at = next(at for at, part in enumerate(parts) if "of the yard" in part)
     assert ".SH USE" in parts[at] or ".SH USE" in needs[at]
+
+
+def test_sentences_in_quotes_are_no_requests() -> None:
+    text = "".join(f"'I saw {n} cranes,' she said.\n'P is the pier,' he said.\n\n" for n in range(9))
+    assert {unit.kind for unit in split_units(text)} == {"sentence"}

@@ -41,7 +41,7 @@ _TEXT = re.compile(r"[^\s'.]|['.]\s*(?:[BIR]{1,2}|SM|SB)\s")
 _STOP = re.compile(r"[.:!?][\"')\]]*(?:\\&|\\f[A-Z]|\s)*$")
 _COMMENT = '.\\" '
 _REQUEST = re.compile(
-    r"""['.]\s*(?: \\" | (?:SH|Sh|SS|Ss|TH|Dd|TP|TQ|IP|HP|PP|LP|P|Pp|It|RS|RE|sp|br|nf|fi|EX|EE|ie|el|if)\b
+    r"""['.]\s*\\" | \.\s*(?: (?:SH|Sh|SS|Ss|TH|Dd|TP|TQ|IP|HP|PP|LP|P|Pp|It|RS|RE|sp|br|nf|fi|EX|EE)\b
     | (?:B|I|BI|BR|IB|IR|RB|RI|SM|SB|Ar|Fl|Nm|Op|Xr)\s )""",
     re.VERBOSE,
 )
