@@ -24,6 +24,8 @@ _RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
 other titles."""
 _INNER_TITLE, _QUESTION = 34, 40
 """Depths of titles below one in capitals, and of questions."""
+_REPORT = re.compile(r"\s+(?:Running \S|Doc-tests )")
+"""A heading in a report of cargo. The text below it is not indented."""
 _CATEGORY = re.compile(r"\[\[(?!(?i:file|image|datei|bild|fichier|media):)[^\W\d_]+:[^\]\n]+\]\]\s*$")
 """A category at the end of a page of wikitext."""
 _AFTER_SIGNS = ("<", "[", " ")
@@ -78,7 +80,11 @@ class Head:
         The section of a title does not end at a heading such as `  [Ada]` that is indented more.
         """
         is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _COUNTED and self.depth >= _TITLE
-        return self.indent > indent or (self.depth >= depth and not is_below)
+        return self.ends_at_indent(indent) or (self.depth >= depth and not is_below)
+
+    def ends_at_indent(self, indent: int) -> bool:
+        """Return whether a line with this indent ends the section, because it is indented less."""
+        return self.indent > indent and not _REPORT.match(self.line)
 
 
 class ClauseTitles:
@@ -148,9 +154,9 @@ class State:
     def end_sections(self, place: Place) -> None:
         """Forget headings, clauses and a sender that are indented more than the block at `place`.
 
-        Also forget titles of tables, unless the block is a table. If the block repeats the line that
-        announced a heading, forget that heading and those below it. If it is a category of wikitext, forget
-        all headings.
+        A report of cargo has headings that are indented more than their text. Also forget titles of tables,
+        unless the block is a table. If the block repeats the line that announced a heading, forget that
+        heading and those below it. If it is a category of wikitext, forget all headings.
         """
         is_table = place.block.kind == "table"
         if self.sender and self.sender.indent > place.indent:
@@ -162,7 +168,9 @@ class State:
                 del self.headings[number:]
                 break
         for heads in (self.headings, self.clauses):
-            while heads and (heads[-1].indent > place.indent or (heads[-1].line[:1] == "|" and not is_table)):
+            while heads and (
+                heads[-1].ends_at_indent(place.indent) or (heads[-1].line[:1] == "|" and not is_table)
+            ):
                 heads.pop()
 
     def end_clauses(self, place: Place) -> None:
@@ -287,6 +295,8 @@ class Depths:
             return _SECTION + (trailed[1] != self._first_word)
         if is_question(text):
             return _QUESTION
+        if _REPORT.match(place.line):
+            return _RULED
         word = "date" if DATE.fullmatch(text) else series["word"] if (series := SERIES.match(text)) else None
         if word and "\n" not in text:
             if word not in self._words:

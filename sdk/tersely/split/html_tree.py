@@ -44,6 +44,8 @@ _TAKES = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "
 """Elements that label another one, such as the caption of a table: its content is read under their text."""
 _LABELS = frozenset({"li", *_TAKES})
 """Elements with text that is not cut unless it is long."""
+_BYLINE = re.compile(r"\bclass\s*=\s*[\"'][^\"']*\b(?:author|byline|meta|poster|username)\b", re.IGNORECASE)
+_LONGEST_BYLINE, _STOPS = 120, (".", "!", "?")
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’»)\]]*\s*\Z")
 _MOST_HEADS = 8
@@ -93,6 +95,14 @@ class _Reader:
         """The sentence just above, if it ends with a colon."""
         self._heads = set[int]()
         """Identities of the nodes that others are read under, if they say nothing alone."""
+        self._has_byline = False
+        """Whether the open block says who wrote the text below it, or when."""
+        self._byline: list[Node] = []
+        """Such blocks, down to the next one, the next heading or the end of its section."""
+        self._is_below_byline = False
+        """Whether the last block was one."""
+        self._bylines: list[list[Node]] = []
+        """All of them. A single one, of an article, is no head of its text."""
         self._debris: list[Node] = []
         """Short blocks that are only links. (`_DEBRIS` are elements, which are left out at once.)"""
 
@@ -111,6 +121,10 @@ class _Reader:
         self._close_block("")
         while self._scopes:
             self._close_scope()
+        if len(self._bylines) == 1:
+            own = {*map(id, self._bylines[0])}
+            for node in self._nodes:
+                node.wants = [head for head in node.wants if id(head) not in own]
         self._set_frames()
         nodes = sorted([*self._nodes, *self._markup], key=lambda node: node.start)
         return Node(start, self._end, nodes, Series("\n", "\n"))
@@ -138,6 +152,10 @@ class _Reader:
 
     def _follow(self, name: str, attributes: str, is_opening: bool) -> None:
         """Note that an element opens or ends."""
+        if is_opening:
+            self._has_byline |= name in ("time", "cite") or _BYLINE.search(attributes) is not None
+        elif name in ("article", "section", "main"):
+            self._byline = []
         if is_opening and name in _BODY:
             self._heading = ""  # it was not closed
         if name in ("a", "button"):
@@ -147,6 +165,7 @@ class _Reader:
         elif _HEADING.fullmatch(name):
             self._heading = name if is_opening else ""
             if is_opening:
+                self._byline = []
                 self._headings = [heading for heading in self._headings if heading[0] < name]
         elif name in _SCOPES and is_opening and not attributes.endswith("/>"):
             self._open_scope(name)
@@ -192,7 +211,7 @@ class _Reader:
 
     def _find_heads(self) -> list[Node]:
         """Return the nodes that a block here is read under."""
-        heads = [node for _, nodes in self._headings for node in nodes]
+        heads = [*(node for _, nodes in self._headings for node in nodes), *self._byline]
         scopes = self._scopes[:DEEPEST]
         for at, scope in enumerate(scopes):
             inside = scopes[at + 1].name if at + 1 < len(scopes) else ""
@@ -209,9 +228,15 @@ class _Reader:
         self._ranges, self._linked_ranges = [], 0
         if not ranges:
             return
-        text, heads = self._text, self._find_heads()
+        text = self._text
         scope = self._scopes[-1] if self._scopes else None
         first, last = ranges[0][0], ranges[-1][1]
+        is_short = last - first <= _LONGEST_BYLINE and text[first:last].rstrip()[-1:] not in _STOPS
+        is_byline = self._has_byline and is_short and not (scope or self._heading or self._in_pre)
+        if is_byline and not self._is_below_byline:
+            self._byline = []
+            self._bylines.append(self._byline)
+        heads = self._find_heads()
         is_label = self._heading or (scope and scope.name in _LABELS and closed != "p")
         is_unfinished = closed == "br" and not _SENTENCE_END.search(text, max(first, last - 9), last)
         if self._in_pre:
@@ -226,6 +251,9 @@ class _Reader:
             node.wants = _unite([*heads, *node.wants])
         self._nodes += nodes
         self._announcer = []
+        if is_byline:
+            self._byline += nodes
+        self._has_byline, self._is_below_byline = False, is_byline
         if self._heading and len(self._headings) < _MOST_HEADS and not (scope and scope.name in _TAKES):
             self._headings.append((self._heading, nodes[:_MOST_HEADS]))
             self._heads.update(map(id, nodes))
@@ -265,6 +293,8 @@ class _Reader:
 
     def _set_frames(self) -> None:
         """Make frames of the heads that have something under them, and of links in a page of text."""
+        if len(self._bylines) > 1:
+            self._heads.update(id(node) for byline in self._bylines for node in byline)
         wanted = {id(head) for node in self._nodes for head in node.wants}
         for node in self._nodes:
             node.role = "frame" if id(node) in self._heads and id(node) in wanted else "content"

@@ -37,6 +37,8 @@ _MARKED = re.compile(
 _FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,}|(?i:#\+(?:begin|end)_))")
 _BEGIN_BLOCK = re.compile(r"[ \t]*#\+begin_(\w+)", re.IGNORECASE)
+_NEAR = 20
+"""Most lines of an item that the next item is compared with."""
 _HERE = re.compile(r"<<[-~]?(?P<quote>['\"]?)(?P<word>[A-Z][A-Z\d_]*)(?P=quote)(?!\w)[^\n<]*$", re.MULTILINE)
 """The start of a here document in a shell script or a Dockerfile."""
 
@@ -52,8 +54,22 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
         near = {line.lstrip()[:2] for line in neighbours}
         return chr(ord(letter) - 1) + "." in near or chr(ord(letter) + 1) + "." in near
     if item["number"] and not starts_paragraph and int(item["number"]) != 1:
-        return texts[index - 1].rstrip().endswith((":", ".", ";"))
+        return texts[index - 1].rstrip().endswith((":", ".", ";")) or _goes_on(
+            lines, index, int(item["number"])
+        )
     return True
+
+
+def _goes_on(lines: Lines, index: int, number: int) -> bool:
+    """Return whether an item continues the numbers of an item near above it, with indented lines."""
+    indent = lines.indent(index)
+    for above in range(index - 1, max(index - _NEAR, 0) - 1, -1):
+        if lines.is_blank(above) or lines.indent(above) < indent:
+            return False
+        if lines.indent(above) == indent:
+            item = ITEM.match(lines.texts[above])
+            return above < index - 1 and item is not None and item["number"] == str(number - 1)
+    return False
 
 
 def is_field(lines: Lines, index: int) -> bool:

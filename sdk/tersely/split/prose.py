@@ -52,6 +52,8 @@ _NUMBER = re.compile(
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""
+_COUNTS = re.compile(r"(?:\b\d+ [a-z]+(?: [a-z]+)?; ){2}")
+"""How many there are of several kinds, as in the last line of a report of tests."""
 _USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
 """An argument that may be repeated, or an option in brackets, in the description of a command."""
 _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
@@ -204,6 +206,7 @@ def is_prose(text: str) -> bool:
         or ("..." in sample and _LED.match(sample))
         or _are_fields(words)
         or len(_ASSIGNMENT.findall(sample)) > 1
+        or _COUNTS.search(sample)
         or rate_line(sample) is Likeness.CODE
     ):
         return False

@@ -51,7 +51,9 @@ class Records:
             is_head = place.has_body and place.below is not None and place.below.run == place.run
             is_lower = not place.starts_run and place.indent < lowest[place.run] and is_head
             is_lead = place.starts_run or is_lower or self._follows_preamble(place) or _is_remarked(place)
-            if is_lead or (place.is_titled and _is_above_items(place)):
+            # A line such as `Actions:` heads only its list.
+            is_above = place.is_titled and _is_above_items(place) and not place.line.rstrip().endswith(":")
+            if is_lead or is_above:
                 self.leads.add(place)
             lowest[place.run] = min(place.indent, lowest.get(place.run, place.indent))
             # Lines that are indented more continue the value above them. A gutter counts as an indent.

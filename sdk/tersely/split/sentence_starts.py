@@ -36,8 +36,8 @@ _BEFORE_NUMBER = frozenset(
 )
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
 _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
-_TITLES = frozenset({"Ms.", "Mses.", "Mx.", "Ft."})
-"""Abbreviations before a name. sentencex does not know these abbreviations."""
+_TITLES = frozenset("Ms. Mses. Mx. Ft. incl. excl. Incl. Excl. inkl. exkl. zzgl.".split())  # noqa: SIM905
+"""Abbreviations before a name or another noun. sentencex does not know these abbreviations."""
 _ENUMERATOR = re.compile(
     r"""\s*[(\[]?(?:
     (?:§+\s?)?\d{1,3}(?:\.\d{1,3})*[a-z]? | [A-Za-z]{1,2}\ ?\d{1,3} | [A-Za-z] | [ivxIVX]{1,5}

@@ -13,6 +13,7 @@ takes linear time.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -69,6 +70,8 @@ _FORMATS = (
 """Formats that may start anywhere, even inside a list item. The first that matches wins."""
 _OUTSIDE_ITEMS = (*_FORMATS, COLUMNS, CSV)
 """These formats, and two that cannot start inside a list item."""
+_OWN_LINE = re.compile(r"[A-Z][a-z]+(?:: | \d{1,3} [-–—] )\S")
+"""A line such as `Decision: none` or `Item 2 - Ropes`, which does not continue an item above it."""
 
 
 def split_units(text: str) -> list[Unit]:
@@ -215,7 +218,9 @@ def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | No
         width = max(width, len(above.rstrip()))
         if is_bulleted and lines.indent(end) < lines.indent(index):
             break
-        if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
+        if lines.indent(end) <= lines.indent(index) and (
+            _OWN_LINE.match(line) or not is_wrapped(above, line, width)
+        ):
             break
         if is_field(lines, end) or opens_item(lines, end, False) or _find_format(_FORMATS, lines, end, False):
             break

@@ -41,6 +41,7 @@ SECTION = re.compile(
       (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
+    | Running\ (?:unittests\ )?\S+\ \(\S*target\S*\) | Doc-tests\ [\w-]+
     | \[{1,2}(?!\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=]*\]{1,2}
     )\s*$""",
     re.VERBOSE,
@@ -120,9 +121,9 @@ def _find_series(
 ) -> Iterator[Sequence[int]]:
     """Yield the indices of each series of counted titles, such as `Part A` and `Part B`, and of dates.
 
-    At least two lines with the same first word begin runs, or are right below other `titles` or headings.
-    Items such as `1. Expenses` are alone in their runs. Each number is one higher than the last. Below each
-    line is a block that is not in the series.
+    The first line begins a run, or is right below one of the other `titles` or a heading, and so do all dates
+    and items. Items such as `1. Expenses` are alone in their runs. Each number is one higher than the last.
+    Below each line is a block that is not in the series.
     """
     found: dict[str, list[int]] = defaultdict(list)
     numbers: dict[int, str] = {}
@@ -130,7 +131,14 @@ def _find_series(
         line = lines.texts[block.first].strip()
         begins_run = not at or runs[at - 1] != runs[at]
         begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
-        if not (begins_run and block.kind in ("line", "heading", "list_item") and _may_be_title(line)):
+        if block.kind not in ("line", "heading", "list_item") or not _may_be_title(line):
+            continue
+        counted = SERIES.match(line)
+        if not begins_run:
+            last = found.get(counted["word"]) if counted and block.kind == "line" else None
+            if counted and last and _are_counted([numbers[last[-1]], counted["number"]]):
+                last.append(at)
+                numbers[at] = counted["number"]
             continue
         if block.kind == "list_item":
             is_alone = block.last - block.first == 1 and at + 1 < len(runs) and runs[at + 1] != runs[at]
@@ -139,7 +147,7 @@ def _find_series(
                 numbers[at] = item["number"]
         elif DATE.fullmatch(line):
             found["date"].append(at)
-        elif counted := SERIES.match(line):
+        elif counted:
             found[counted["word"]].append(at)
             numbers[at] = counted["number"]
     for word, series in found.items():
