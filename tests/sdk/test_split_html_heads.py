@@ -175,3 +175,34 @@ def test_pages_take_linear_time(part: str) -> None:
         list_units(part * size)
 
     assert grows_linearly(run)
+
+
+COMMENTS = {
+    "class": "<div><p class='comment-meta'>{0} wrote:</p><p>The rope of {0} is old. It is short.</p></div>",
+    "time": "<div><p>{0}, <time>1 May</time></p><p>The rope of {0} is old. It is short.</p></div>",
+    "cite": "<article><header><cite>{0}</cite></header><p>The rope of {0} is old. It is short.</p></article>",
+    "two lines": "<div class='author'>{0}</div><time>1 May</time><p>The rope of {0} is old. It is short.</p>",
+}
+
+
+@pytest.mark.parametrize("form", COMMENTS.values(), ids=COMMENTS.keys())
+def test_a_comment_comes_with_the_name_above_it(form: str) -> None:
+    page = "<h1>Ropes</h1><p>Ropes age.</p><section>" + "".join(map(form.format, ("Ada", "Ben", "Eva")))
+    page += "</section><p>All ropes are here.</p>"
+    heads = heads_of(page, "rope of Ben")
+    assert "Ben" in heads
+    assert "Ada" not in heads
+    assert "Eva" not in heads
+    assert "Eva" not in heads_of(page, "All ropes")
+
+
+def test_the_author_of_an_article_is_no_head_of_its_text() -> None:
+    page = (
+        "<h1>Ropes</h1><p class='byline'>Ada Moe, <time>1 May</time></p><p>Ropes age.</p><p>So do masts.</p>"
+    )
+    assert heads_of(page, "masts") == "Ropes"
+
+
+def test_a_sentence_with_a_time_is_no_head() -> None:
+    parts = "".join(f"<p>It rang at <time>{n}:00</time>.</p><p>Lamp {n} burned.</p>" for n in range(3))
+    assert heads_of(f"<h1>Bell</h1>{parts}", "Lamp 2") == "Bell"

@@ -342,3 +342,9 @@ def test_lines_with_many_numbers_are_no_paragraph() -> None:
 )
 def test_capitals_in_a_script_without_them_make_no_title(text: str) -> None:
     assert {unit.kind for unit in split_units(text)} == {"sentence"}
+
+
+@pytest.mark.parametrize("word", ["incl.", "excl.", "zzgl."])
+def test_an_abbreviation_before_a_noun_ends_no_sentence(word: str) -> None:
+    text = f"All prices are in euros {word} VAT and hold for the whole year. The pier is open."
+    assert len(split_units(text)) == 2

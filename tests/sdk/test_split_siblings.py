@@ -67,3 +67,18 @@ def test_services_below_a_sentence_keep_their_entries(sign: str) -> None:
     for at, name in enumerate(names):
         needs = find_needs(text, f"Nov 19 19:23:37 pier {name}[113{at}]: lifts the {name}")
         assert f"{sign} {name}.service - the {name} of the pier" in needs
+
+
+def test_results_of_tests_come_with_the_program_that_ran_them() -> None:
+    report = (
+        "     Running tests/{0}.rs (target/debug/deps/{0}-7b5a)\n\nrunning 2 tests\ntest {0}::lift ... ok\n"
+        "test {0}::drop ... ok\n\nfailures:\n\n---- {0}::lift stdout ----\nno rope for {0}\n\n\nfailures:\n"
+        "    {0}::lift\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; {1} measured; in 0.3s\n\n"
+    )
+    names = ("crane", "lamp", "horn")
+    text = "   Compiling pier v0.3.1\n" + "".join(report.format(name, at) for at, name in enumerate(names))
+    for at, name in enumerate(names):
+        head = f"Running tests/{name}.rs (target/debug/deps/{name}-7b5a)"
+        total = f"test result: FAILED. 1 passed; 1 failed; 0 ignored; {at} measured; in 0.3s"
+        for line in (f"test {name}::drop ... ok", f"no rope for {name}", f"{name}::lift", total):
+            assert {need for need in find_needs(text, line) if need.startswith("Running")} == {head}

@@ -129,6 +129,32 @@ CASES = {
 7  4     |- No rope is green any more.
 8  4     |- Lamps without oil.
 """,
+    "counted titles without blank lines": """
+1*         |Item 1 - Cranes
+2  1       |- The rope of the crane is 40 m long
+3* 1       |Actions:
+4  1 3     |* Ada: oil the crane before the first of May
+5*         |Item 2 - Lamps
+6* 5       |Actions:
+7  5 6     |* Ben: light the lamp of the pier
+8* 5       |Options discussed:
+9  5 8     |  a) two lamps
+10 5 8     |  b) one lamp
+11*        |Item 3 - Horns
+12 11      |Decision: blow the horn twice
+""",
+    "items whose lines are indented": """
+1*       |Yard
+         |
+2* 1     |1. Cranes (Ada, 10 min)
+3  1 2   |   - The rope is 40 m long
+4  1 2   |   Decision: buy a rope
+5* 1     |2. Lamps (Ben, 15 min)
+6  1 5   |   - The oil costs 221 EUR
+7  1 5   |   Decision: buy oil for a year, 7 for, 2 against
+8* 1     |3. Horns (Eva, 15 min)
+9  1 8   |   - The oil costs 285 EUR
+""",
     "long titles in bold type": """
 1*       |**To let the crane of the yard lift "stones" as well as the ropes of the ships**
          |
