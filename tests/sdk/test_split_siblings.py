@@ -82,3 +82,11 @@ def test_results_of_tests_come_with_the_program_that_ran_them() -> None:
         total = f"test result: FAILED. 1 passed; 1 failed; 0 ignored; {at} measured; in 0.3s"
         for line in (f"test {name}::drop ... ok", f"no rope for {name}", f"{name}::lift", total):
             assert {need for need in find_needs(text, line) if need.startswith("Running")} == {head}
+
+
+def test_a_file_between_signs_is_the_head_of_its_contents() -> None:
+    file = "=== /yard/{0}.pem ===\nCertificate:\n    Data:\n        Version: 3\n    Owner: {0}\n"
+    text = "\n".join(map(file.format, ("crane", "lamp")))
+    assert "=== /yard/crane.pem ===" in find_needs(text, "Owner: crane")
+    assert "=== /yard/lamp.pem ===" in find_needs(text, "Owner: lamp")
+    assert "=== /yard/crane.pem ===" not in find_needs(text, "Owner: lamp")
