@@ -38,7 +38,7 @@ STOPS = tuple(".!:…。！：।။។")
 SECTION = re.compile(
     r"""\s*(?:
       (?!-{5}(?:BEGIN|END)\ )
-      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<./~]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
+      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<./~]*[^\W_].*(?P=rule){2}  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
     | Running\ (?:unittests\ )?\S+\ \(\S*target\S*\) | Doc-tests\ [\w-]+
