@@ -233,7 +233,7 @@ class _Reader:
         first, last = ranges[0][0], ranges[-1][1]
         is_short = last - first <= _LONGEST_BYLINE and text[first:last].rstrip()[-1:] not in _STOPS
         is_byline = self._has_byline and is_short and not (scope or self._heading or self._in_pre)
-        if is_byline and not self._is_below_byline:
+        if is_byline and (not self._is_below_byline or len(self._byline) >= _MOST_HEADS):
             self._byline = []
             self._bylines.append(self._byline)
         heads = self._find_heads()
