@@ -2,7 +2,7 @@
 
 split     split/documents   documents become units; a unit too large for the limit may be cut into pieces
 score     score/scoring     each unit gets a score, and each document a relevance
-choose    pack/choose       the units above the threshold, or the best that fit a limit, rendered as text
+choose    pack/choose       the units that reach the threshold, or the best that fit a limit, rendered as text
 receipt   pack/receipt      a reason for every unit
 """
 
@@ -100,8 +100,8 @@ class Compressor:
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             marks: the gaps that get a mark. "structure": gaps in lists, in units that were cut, and between
-                two kept units; but none if the gap and both units are whole sentences of running text, none
-                with the number of a clause such as 1.12. "all": every gap.
+                two kept units, except where the gap and both units are whole sentences of running text
+                without the number of a clause such as 1.12. "all": every gap.
             min_tokens: return documents unchanged if together they have fewer tokens than this, unless
                 `abstain` is given or they exceed `budget`.
             timeout: seconds until the result is due. The model stops reading early enough to meet it.

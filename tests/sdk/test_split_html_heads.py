@@ -37,6 +37,7 @@ def heads_of(text: str, part: str) -> str:
         ("<dl><dt>a<dt>b<dd>x<dt>c<dd>z</dl>", "x", "a | b"),
         ("<dl><dt>a<dt>b<dd>x<dt>c<dd>z</dl>", "z", "c"),
         ("<dl><dt>a<dd>x<dl><dt>b<dd>y</dl><dt>c<dd>z</dl>", "y", "a | b"),
+        ("<p>All are:</p><dl><dt>a<dd>x<dt>c<dd>z</dl>", "z", "All are: | c"),
         ("<ul><li>a<ul><li>x<li>y</ul><li>b</ul>", "y", "a"),
         ("<ul><li>a<ul><li>x<li>y</ul><li>b</ul>", "b", ""),
         ("<p>These are it:</p><ul><li>a</li><li>b</li></ul><p>c</p>", "b", "These are it:"),

@@ -89,6 +89,16 @@ def test_lines_that_are_shown_as_they_are_stand_alone() -> None:
     assert "crane --lift 40" in parts
 
 
+def test_other_requests_have_the_same_effect() -> None:
+    page = PAGE.replace(".if n \\{\\\n.RS 4\n.\\}\n.nf", ".if n .RS 4\n.EX")
+    page = page.replace(".fi\n.if n \\{\\\n.RE\n.\\}", ".EE\n.if n .RE")
+    assert ".if n .RS 4\n.EX" in page
+    assert ".EE\n.if n .RE" in page
+    parts, needs = list_parts(page)
+    at = parts.index("crane --lift 40")
+    assert {".if n .RS 4", ".if n .RE"} <= needs[at]
+
+
 def test_a_table_is_one_part() -> None:
     parts, _ = list_parts(PAGE)
     assert any(part.startswith(".TS") and part.endswith(".TE") for part in parts)

@@ -1,8 +1,8 @@
 """HTML opened into sentences, lines and rows, each with the heads that it is read under.
 
 A page keeps its text: tags inside a sentence are left out, and those around a block become line breaks. Only
-rows of tables keep their tags. Heads are headings, terms, summaries, captions, the item around a list, a line
-that announces it, and the rows above a row. Menus and lone links are never kept alone.
+rows of tables keep their tags. Heads are headings, names above comments, terms, summaries, captions, the item
+around a list, a line that announces it, and the head rows of a table. Menus are left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "dt": (frozenset({"dt", "dd"}), frozenset({"dl"})),
     "dd": (frozenset({"dt", "dd"}), frozenset({"dl"})),
 }
-"""Elements that a tag closes, and those that it leaves open."""
+"""Elements that a tag closes, and those around it that it does not look beyond."""
 _TAKES = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "table"}
 """Elements that label another one, such as the caption of a table: its content is read under their text."""
 _LABELS = frozenset({"li", *_TAKES})
@@ -62,6 +62,8 @@ class _Scope:
     first: int
     """Index of the first node in it."""
     heads: list[Node] = field(default_factory=list[Node])
+    announcer: list[Node] = field(default_factory=list[Node])
+    """The sentence above it that ends with a colon."""
     is_described: bool = False
     """Whether the terms of a list have a description."""
     rows: Rows = field(default_factory=Rows)
@@ -98,11 +100,11 @@ class _Reader:
         self._has_byline = False
         """Whether the open block says who wrote the text below it, or when."""
         self._byline: list[Node] = []
-        """Such blocks, down to the next one, the next heading or the end of its section."""
+        """The nodes of such blocks, until the next one, a heading or the end of the section."""
         self._is_below_byline = False
         """Whether the last block was one."""
         self._bylines: list[list[Node]] = []
-        """All of them. A single one, of an article, is no head of its text."""
+        """All of them in the page. If there is only one, it is no head."""
         self._debris: list[Node] = []
         """Short blocks that are only links. (`_DEBRIS` are elements, which are left out at once.)"""
 
@@ -185,11 +187,11 @@ class _Reader:
         parent = self._scopes[-1] if self._scopes else None
         if parent and parent.name == "dl":
             if name == "dt" and parent.is_described:
-                parent.heads, parent.is_described = [], False
+                parent.heads, parent.is_described = parent.announcer, False
             parent.is_described |= name == "dd"
         scope = _Scope(name, len(self._nodes))
         if name in ("ul", "ol", "dl", "table"):
-            scope.heads = self._announcer
+            scope.heads = scope.announcer = self._announcer
         self._announcer = []
         self._scopes.append(scope)
         self._open[name] += 1

@@ -59,10 +59,10 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names. If the runs below look like them, they
     # are no leaders.
     is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
-    # Nor is `Ada (1):`, although `Ada (7):` comes later, if the run below it begins with `Bob (3):`.
+    # `Ada (1):` is no leader if the run below it begins with `Bob (3):`.
     inner = [starts[at + 1] for at in leaders if at + 1 not in ends]
     is_alike |= first.has_body and all(place.has_body and _ends_like(place, first) for place in inner)
-    # Nor is `error[E1]:` if `error[E2]:` is below it, nor `POST /a` if `GET /b` has the same lines below it.
+    # `error[E1]:` is none above `error[E2]:`. `POST /a` is none if `GET /b` has the same lines below it.
     is_alike |= any(_DIGITS.sub("0", first_word(p)) == _DIGITS.sub("0", first_word(first)) for p in inner)
     shapes = [shape(place.line) for place in starts]
     is_alike |= any(

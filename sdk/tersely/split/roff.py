@@ -17,7 +17,7 @@ from tersely.units import Series
 _SECTION = re.compile(r"['.]\s*S(?P<level>[HhSs])\b")
 _PARAGRAPH = re.compile(r"['.]\s*(?:TP|TQ|IP|HP|PP|LP|P|It|Pp|TH|Dd)\b")
 _TERM = re.compile(r"['.]\s*T[PQ]\b")
-_IF = r"(?:['.]\s*if\b[^\n]*\\\{\\?\n)?['.]\s*(?:if n )?"
+_IF = r"(?:['.]\s*if\b[^\n]*\\\{\\?\n|['.]\s*if n )?['.]\s*"
 _INDENT = re.compile(_IF + r"(?:RS|INDENT)\b")
 _RETURN = re.compile(_IF + r"(?:RE|UNINDENT)\b")
 """The requests around lines that are indented more, perhaps with a condition."""
@@ -27,14 +27,14 @@ _BARE = re.compile(
     | IP (?:\s+(?:""(?:\s+\S+)?|[\d.]+))?\s* | (?:B[dl]\s|\\").* | \s* | (?:if|ie|el|de|ig|ds|nr)\b.* )""",
     re.DOTALL | re.VERBOSE,
 )
-"""A request that shows no text, and a condition with its lines."""
+"""A request that shows no text, a comment, a definition, or a condition with its lines."""
 _OPENED, _CLOSED = re.compile(r"\\\{"), re.compile(r"\\\}")
 _OTHERWISE = re.compile(r"['.]\s*el\b")
 _BLOCK = re.compile(r"['.]\s*(TS|de|ig)\b")
 _END = re.compile(r"\.\.")
 _CLOSERS = {"TS": re.compile(r"\.TE\b"), "de": _END, "ig": _END}
 _NAME = re.compile(r"['.]\s*I[Pt]\b")
-_FILL = re.compile(r"['.]\s*(?:nf|fi)\b")
+_FILL = re.compile(r"['.]\s*(?:nf|fi|EX|EE)\b")
 """The requests around lines that are shown as they are."""
 _TEXT = re.compile(r"[^\s'.]|['.]\s*(?:[BIR]{1,2}|SM|SB)\s")
 """The start of a line of running text, which may be in a font of its own."""
@@ -45,10 +45,10 @@ _REQUEST = re.compile(
     | (?:B|I|BI|BR|IB|IR|RB|RI|SM|SB|Ar|Fl|Nm|Op|Xr)\s )""",
     re.VERBOSE,
 )
-_FEWEST_SECTIONS, _FEWEST_REQUESTS, _LONGEST_TEXT = 2, 5, 8
-"""A page has so many sections, or so many requests, and one in so many lines."""
+_FEWEST_SECTIONS, _FEWEST_REQUESTS, _LINES_PER_REQUEST = 2, 5, 8
+"""A page has at least so many sections, or so many requests, and one for each `_LINES_PER_REQUEST` lines."""
 _DEEPEST = 4
-"""Most indented lines inside each other that are opened."""
+"""Most levels of indented lines that are opened."""
 
 
 def _find_roff_end(lines: Lines, index: int) -> int | None:
@@ -60,7 +60,7 @@ def _find_roff_end(lines: Lines, index: int) -> int | None:
         sections += _SECTION.match(lines.texts[end]) is not None
         requests += _REQUEST.match(lines.texts[end]) is not None
         end += 1
-    is_dense = requests >= _FEWEST_REQUESTS and requests * _LONGEST_TEXT >= end - index
+    is_dense = requests >= _FEWEST_REQUESTS and requests * _LINES_PER_REQUEST >= end - index
     if sections < _FEWEST_SECTIONS and not is_dense:
         lines.none_before["roff"] = end
         return None
@@ -197,7 +197,7 @@ def _make_paragraph(text: str, lines: Sequence[Range], sizes: Sizes) -> Node:
 
 
 def _join_sentences(text: str, lines: Sequence[Range], head: int, size: int) -> list[Node]:
-    """Return the parts of a paragraph below its first lines, the `head`.
+    """Return the parts of a paragraph below its first `head` lines.
 
     Running text is divided only after a line that ends a sentence. A request that shows no text is part of
     what follows it.
@@ -206,7 +206,7 @@ def _join_sentences(text: str, lines: Sequence[Range], head: int, size: int) -> 
     goes_on, is_filled, is_bare = False, True, False
     for at, (start, end) in enumerate(lines):
         if request := _FILL.match(text, start, end):
-            is_filled = request[0].endswith("fi")
+            is_filled = request[0].endswith(("fi", "EE"))
         if at < head:
             continue
         is_text = is_filled and _TEXT.match(text, start, end) is not None

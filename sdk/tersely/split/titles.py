@@ -121,9 +121,9 @@ def _find_series(
 ) -> Iterator[Sequence[int]]:
     """Yield the indices of each series of counted titles, such as `Part A` and `Part B`, and of dates.
 
-    The first line begins a run, or is right below one of the other `titles` or a heading, and so do all dates
-    and items. Items such as `1. Expenses` are alone in their runs. Each number is one higher than the last.
-    Below each line is a block that is not in the series.
+    The first line, and every date and item, begins a run or is right below a heading or one of `titles`.
+    Items such as `1. Expenses` are alone in their runs. Each number is one higher than the last. Below each
+    line is a block that is not in the series.
     """
     found: dict[str, list[int]] = defaultdict(list)
     numbers: dict[int, str] = {}
