@@ -63,8 +63,8 @@ STATEMENTS: dict[str, list[tuple[str, Callable[[], tuple[object, ...]]]]] = {
             lambda: tuple(map(questions, (HOTPOTQA, NQ_30, SQUAD, WIKIQA, GERMAN))),
         ),
         (
-            "On documentation of software packages, only {:.0f} of 100 do, and so do {:.0f} of 100 "
-            "unanswerable questions; for {:.0f} of 100 answerable questions",
+            "On documentation of software packages, only {:.0f} of 100 answerable questions get a text, and "
+            "{:.0f} of 100 unanswerable ones; for {:.0f} of 100 answerable ones,",
             lambda: (
                 percent(promise(PACKAGES, "let through")),
                 *(100 - percent(promise(PACKAGES, share)) for share in ("refused", "calibrated")),
