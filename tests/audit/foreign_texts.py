@@ -158,13 +158,14 @@ def roff(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         begins = macro is not None and macro[1] in ("TP", "TQ")
         if level is None and tag_next and is_font:
             level, tag_next = item, False
-        elif macro and begins:
+        elif begins:
             tag_next = True
         elif macro and macro[1] in ("PP", "LP", "P", "Pp", "HP"):
             heads = [head for head in heads if head[0] < item]
         if level is not None or begins:
             heads = [head for head in heads if head[0] < (item if level is None else level)]
-            outside = outside if level != 0 and level != 1 else []
+        if level in (0, 1):
+            outside = []
         if begins or (macro and level is None and not row[macro.end() :].strip()):
             continue
         lines.append(Line(number, tuple(name for _, name in heads), text, head=level is not None))

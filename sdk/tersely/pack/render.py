@@ -171,9 +171,11 @@ def render_document(
         elif mark := mark_between(text, units, previous, position, everywhere=marks_everywhere):
             builder.add_mark(mark, before, start)
         else:
-            breaks = _has_break(units, previous + 1, position)
-            space = " " if _has_space(units, previous, position) else ""
-            builder.add("\n" if breaks else _choose_separator(text, before, start) or space)
+            separator = "\n"
+            if not _has_break(units, previous + 1, position):
+                separator = _choose_separator(text, before, start)
+                separator = separator or " " * _has_space(units, previous, position)
+            builder.add(separator)
         builder.add_source(start, unit.end)
         previous = position
     if previous is not None:

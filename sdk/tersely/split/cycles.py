@@ -214,15 +214,13 @@ class _RecordFinder:
             return  # too many lines are above the first record
         bodies: list[Group] = []
         rests: list[Group] = []
-        inner = {at for group in groups for record in self._cut(group, first)[:-1] for at in record[1:]}
+        cuts = [self._cut(group, first) for group in groups]
+        inner = {at for records in cuts for record in records[:-1] for at in record[1:]}
         apart = set[int]() if not inner or inner & self._apart else self._apart
         # Each record may be a run of its own. Then no tag ends the last one.
-        is_parted = apart and all(
-            record[0] in apart for group in groups for record in self._cut(group, first)
-        )
+        is_parted = apart and all(record[0] in apart for records in cuts for record in records)
         cut = set[Tag | None]() if is_parted else self._find_outer(groups, first)
-        for group in groups:
-            records = self._cut(group, first)
+        for group, records in zip(groups, cuts, strict=True):
             if not records:
                 rests.append(group)
                 continue

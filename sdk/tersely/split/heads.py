@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
 from tersely.split.records import first_word
-from tersely.split.titles import DATE, SERIES, is_question
+from tersely.split.titles import CARGO, DATE, SERIES, is_question
 
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=](?:.*[^=])?\1)")
@@ -24,8 +24,6 @@ _RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
 other titles."""
 _INNER_TITLE, _QUESTION = 34, 40
 """Depths of titles below one in capitals, and of questions."""
-_REPORT = re.compile(r"\s+(?:Running \S|Doc-tests )")
-"""A heading in a report of cargo. The text below it is not indented."""
 _CATEGORY = re.compile(r"\[\[(?!(?i:file|image|datei|bild|fichier|media):)[^\W\d_]+:[^\]\n]+\]\]\s*$")
 """A category at the end of a page of wikitext."""
 _AFTER_SIGNS = ("<", "[", " ")
@@ -84,7 +82,7 @@ class Head:
 
     def ends_at_indent(self, indent: int) -> bool:
         """Return whether a line with this indent ends the section, because it is indented less."""
-        return self.indent > indent and not _REPORT.match(self.line)
+        return self.indent > indent and not CARGO.match(self.line)
 
 
 class ClauseTitles:
@@ -295,7 +293,7 @@ class Depths:
             return _SECTION + (trailed[1] != self._first_word)
         if is_question(text):
             return _QUESTION
-        if _REPORT.match(place.line):
+        if CARGO.match(place.line):
             return _RULED
         word = "date" if DATE.fullmatch(text) else series["word"] if (series := SERIES.match(text)) else None
         if word and "\n" not in text:

@@ -37,7 +37,8 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     alike, but not like the leaders. Sentences may be above a first line with a sign such as `●`.
     """
     above = next((at for at, place in enumerate(places) if place.block.kind != "sentence"), 0)
-    places = places[above:] if _is_marked(places[above:]) else places
+    if places and _is_marked(places[above]):
+        places = places[above:]
     if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
         return []  # headings divide a text anyway
     if opens(first := places[0]):
@@ -80,12 +81,12 @@ def _ends_like(place: Place, first: Place) -> bool:
 
 def _are_marked(place: Place, first: Place) -> bool:
     """Return whether two lines have the same first word, or both begin with a sign such as `●` or `×`."""
-    return first_word(place) == first_word(first) or all(_is_marked([line]) for line in (place, first))
+    return first_word(place) == first_word(first) or all(map(_is_marked, (place, first)))
 
 
-def _is_marked(places: Sequence[Place]) -> bool:
-    """Return whether the first line begins with a sign of a state."""
-    return bool(places) and first_word(places[0]) in {*_MARKS}
+def _is_marked(place: Place) -> bool:
+    """Return whether a line begins with a sign of a state."""
+    return first_word(place) in {*_MARKS}
 
 
 def find_alien(places: Sequence[Place], last: Place) -> Place | None:

@@ -128,15 +128,15 @@ def _read_paragraphs(text: str, lines: Sequence[Range], sizes: Sizes, depth: int
     group: list[Range] = []
     at = 0
     while at < len(lines):
-        above: list[Range] = []
+        is_below = False
         is_indented = depth < _DEEPEST and _INDENT.match(text, *lines[at]) is not None
         if group and any(begins.match(text, *lines[at]) for begins in _BEGINNINGS):
             nodes.append(_make_paragraph(text, group, sizes))
-            above, group = group, []
+            is_below, group = True, []
         if is_indented:
             end = _find_return(text, lines, at)
             inner = _read_indented(text, lines[at:end], sizes, depth)
-            if above:
+            if is_below:
                 _append(nodes[-1], inner, sizes)
             else:
                 nodes.append(inner)

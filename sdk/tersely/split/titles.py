@@ -35,13 +35,16 @@ DATE = re.compile(
 )
 """A whole line that is a date, or the name of a day or a month."""
 STOPS = tuple(".!:…。！：।။។")
+_CARGO = r"(?:Running\ (?:unittests\ )?\S+\ \(\S*target\S*\)|Doc-tests\ [\w-]+)\s*$"
+CARGO = re.compile(r"\s+" + _CARGO)
+"""A heading in a report of cargo. It is indented, and the text below it is not."""
 SECTION = re.compile(
+    rf"""\s*{_CARGO}|"""
     r"""\s*(?:
       (?!-{5}(?:BEGIN|END)\ )
       (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<./~]*[^\W_].*(?P=rule){2}  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
-    | Running\ (?:unittests\ )?\S+\ \(\S*target\S*\) | Doc-tests\ [\w-]+
     | \[{1,2}(?!\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=]*\]{1,2}
     )\s*$""",
     re.VERBOSE,
