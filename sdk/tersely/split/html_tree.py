@@ -26,7 +26,7 @@ _INLINE = re.compile(
     r"a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|math|output|q|s"
     r"|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-_DEBRIS = re.compile(
+_NAVIGATION = re.compile(
     r"\srole\s*=\s*[\"']?(?:navigation|search|contentinfo)\b"
     r"|\s(?:id|class)\s*=\s*[\"'][^\"']*\b(?:cookie|consent)[-_]?(?:banner|bar|consent|notice|popup)",
     re.IGNORECASE,
@@ -40,9 +40,9 @@ _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "dd": (frozenset({"dt", "dd"}), frozenset({"dl"})),
 }
 """Elements that a tag closes, and those around it that it does not look beyond."""
-_TAKES = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "table"}
-"""Elements that label another one, such as the caption of a table: its content is read under their text."""
-_LABELS = frozenset({"li", *_TAKES})
+_LABELLED = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "table"}
+"""The element that each label labels, such as the table of a caption. Its content is read under the label."""
+_LABELS = frozenset({"li", *_LABELLED})
 """Elements with text that is not cut unless it is long."""
 _BYLINE = re.compile(r"\bclass\s*=\s*[\"'][^\"']*\b(?:author|byline|meta|poster|username)\b", re.IGNORECASE)
 _LONGEST_BYLINE, _STOPS = 120, (".", "!", "?")
@@ -105,8 +105,8 @@ class _Reader:
         """Whether the last block was one."""
         self._bylines: list[list[Node]] = []
         """All of them in the page. If there is only one, it is no head."""
-        self._debris: list[Node] = []
-        """Short blocks that are only links. (`_DEBRIS` are elements, which are left out at once.)"""
+        self._link_blocks: list[Node] = []
+        """Short blocks that are only links."""
 
     def read(self, start: int) -> Node:
         position, text = start, self._text
@@ -142,7 +142,7 @@ class _Reader:
                 position = self._closings.find("-->", position) or min(position, self._end)
         elif is_opening and name in _UNSEEN:
             position = self._closings.find(name, position) or position
-        elif is_opening and _DEBRIS.search(tag[3]):
+        elif is_opening and _NAVIGATION.search(tag[3]):
             position = self._closings.find_balanced(name, position) or position
         breaks = bool(name) and not _INLINE.fullmatch(name)
         if breaks:
@@ -199,7 +199,7 @@ class _Reader:
     def _close_scope(self) -> str:
         scope = self._scopes.pop()
         self._open[scope.name] -= 1
-        parent = next((s for s in self._scopes[-1:-DEEPEST:-1] if s.name == _TAKES.get(scope.name)), None)
+        parent = next((s for s in self._scopes[-1:-DEEPEST:-1] if s.name == _LABELLED.get(scope.name)), None)
         if parent:
             own = self._nodes[scope.first :][:_MOST_HEADS]
             parent.heads = [*parent.heads, *own][-_MOST_HEADS:]
@@ -217,7 +217,7 @@ class _Reader:
         scopes = self._scopes[:DEEPEST]
         for at, scope in enumerate(scopes):
             inside = scopes[at + 1].name if at + 1 < len(scopes) else ""
-            if _TAKES.get(inside) != scope.name:
+            if _LABELLED.get(inside) != scope.name:
                 heads += scope.heads
         if self._in_pre:
             heads += self._announcer
@@ -256,7 +256,7 @@ class _Reader:
         if is_byline:
             self._byline += nodes
         self._has_byline, self._is_below_byline = False, is_byline
-        if self._heading and len(self._headings) < _MOST_HEADS and not (scope and scope.name in _TAKES):
+        if self._heading and len(self._headings) < _MOST_HEADS and not (scope and scope.name in _LABELLED):
             self._headings.append((self._heading, nodes[:_MOST_HEADS]))
             self._heads.update(map(id, nodes))
         elif not self._in_pre:
@@ -268,7 +268,7 @@ class _Reader:
                 linked == len(ranges)
                 and sum(len(_WORD.findall(text, *span)) for span in ranges) <= _FEW_WORDS
             ):
-                self._debris += nodes
+                self._link_blocks += nodes
         if scope and scope.name == "li" and not scope.heads:
             scope.heads = sentences[0][:_MOST_HEADS]
 
@@ -301,8 +301,8 @@ class _Reader:
         for node in self._nodes:
             node.role = "frame" if id(node) in self._heads and id(node) in wanted else "content"
         length = sum(node.end - node.start for node in self._nodes)
-        if 2 * sum(node.end - node.start for node in self._debris) <= length:
-            for node in self._debris:
+        if 2 * sum(node.end - node.start for node in self._link_blocks) <= length:
+            for node in self._link_blocks:
                 node.role = "frame"
 
 

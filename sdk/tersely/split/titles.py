@@ -104,11 +104,11 @@ def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
     records = list(pairwise([*starts, len(blocks)]))
     titles = {lines.texts[blocks[at].first].strip() for at in starts}
     are_divided = all(1 in gaps[start : end - 1] for start, end in records)
-    are_titles = all(_is_title(lines, blocks[at]) for at in starts)
+    are_titles = all(_is_short_line(lines, blocks[at]) for at in starts)
     return {*starts} if 1 < len(starts) == len(titles) and are_divided and are_titles else set()
 
 
-def _is_title(lines: Lines, block: Block) -> bool:
+def _is_short_line(lines: Lines, block: Block) -> bool:
     """Return whether a block is a short line that begins with a letter or a digit, and has no colon."""
     line = lines.texts[block.first].strip()
     is_line = block.kind in ("line", "heading") and block.last - block.first == 1 and not block.prefix
