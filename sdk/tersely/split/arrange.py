@@ -134,7 +134,8 @@ def _open(
     node = opener(text, unit.start, unit.end, sizes) if opener else None
     if opener and node and not node.children:
         # It was left whole because it is within `sizes.whole`, but the caller needs it in parts.
-        node = opener(text, unit.start, unit.end, Sizes(sizes.part, sizes.part))
+        part = min(sizes.part, (unit.end - unit.start) // 2)
+        node = opener(text, unit.start, unit.end, Sizes(part, part))
     if opener and (node is None or not node.children):
         node = open_lines(text, unit.start, unit.end, sizes)
     return () if node is None else flatten(text, node, unit.kind, series, first)

@@ -28,6 +28,7 @@ from tersely.split.lines import (
 from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes
 from tersely.split.python import PYTHON, is_python, open_python
+from tersely.split.scripts import SCRIPT, is_script
 from tersely.split.syntax_tree import open_source, parse
 from tersely.units import Series
 
@@ -45,7 +46,7 @@ _DECLARATION = re.compile(
     r"|type|typedef|module\.exports|#[ \t]*(?:include|define|ifn?def|pragma))\b",
     re.MULTILINE,
 )
-SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
+SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}|{SCRIPT.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
 _TAGGED = re.compile(r"[A-Z]{1,4}: \S|</?[A-Z][A-Z0-9.]*>[^<]*$")
@@ -56,7 +57,8 @@ _STAGE = re.compile(r"FROM \S+(?: AS \S+)?\s*$")
 """The first line of a stage in a Dockerfile."""
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SIGN = re.compile(
-    r"^[ \t]*(?:(//|/?\*)|(\#)(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)|(--|;|%|!)+\s)", re.MULTILINE
+    r"^[ \t]*(?:(//|/?\*)|(\#)(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)|(--|;|%|!)+[ \t]+\S)",
+    re.MULTILINE,
 )
 """The sign at the start of a comment line. Directives of C are no comments."""
 _SHELL = re.compile(r"^[ \t]*(?:fi|done|esac|end)\b|;;[ \t\r]*$|^[ \t]*\$\w+ = |\bparam\(", re.MULTILINE)
@@ -65,9 +67,9 @@ _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
 
 
 def _is_source(text: str) -> bool:
-    """Return whether a whole text is code: a Python module, or mostly lines that end or begin like
-    statements."""
-    if is_python(text):
+    """Return whether a whole text is code: a Python module, a script, or mostly lines that end or begin
+    like statements."""
+    if is_python(text) or is_script(text):
         return True
     if not _DECLARATION.search(text) or _FENCED.search(text):  # Markdown with examples is not source
         return False

@@ -6,19 +6,22 @@ Other lines at the indentation of the head, such as `} else {` and `public:`, ar
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.lines import OPENED_COMMENT, Range, find_indent
+from tersely.split.lines import CLOSER, OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
 from tersely.split.nodes import DEEPEST, Node, Sizes, mark_name
+from tersely.split.scripts import find_statement_end, is_sql, starts_statement
 from tersely.units import Series
 
 Ranges = Sequence[Range]
 """Lines with their line breaks."""
 
 _CLOSING = re.compile(
-    r"\s*(?:[)}\]]|/\s*$|(?:end|fi|done|esac|endif|else|elif|elsif|except|finally|rescue|ensure|catch|when|case|default)\b"
+    r"\s*(?:[)}\]]|/\s*$|(?:end|fi|done|esac|endif|else|elif|elsif|except|finally|rescue|ensure|catch|when|case(?!.*\bin\s*$)|default)\b"
+    r"|(?:END|ELSE|ELSIF|WHEN|EXCEPTION)\b"
     r"|#\s*(?:if|el|endif)"
     r"|(?:public|private|protected)\b[^;(]*:\s*$)"
 )
@@ -33,21 +36,18 @@ _ABOVE = re.compile(rf"{COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 """The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
 of CSS and `@article{...,` of BibTeX are heads themselves."""
 _EMPTY_COMMENT = re.compile(r"\s*+(?:#+|//+|/\*+|\*+/?)?\s*")
+_CASE = re.compile(r"\s*case\b.*\bin\s*(?:#.*)?$")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
 
 
-def open_indented(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int = 1) -> list[Node]:
+def open_indented(text: str, lines: Ranges, sizes: Sizes, before: str) -> list[Node]:
     """Return a node for each block of a run of lines. Large blocks are opened.
 
     Args:
         before: the comment sign in front of a mark.
     """
-    return [
-        node
-        for block in _split_blocks(text, lines)
-        for node in _open_block(text, _strip(text, block), sizes, before, depth)
-    ]
+    return _Indented(text, lines, sizes, before).open(lines, 1)
 
 
 def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
@@ -116,76 +116,140 @@ def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
     return node
 
 
-def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> list[Node]:
-    """Return the nodes of a block: one leaf if it is small; otherwise a long comment above it is separate."""
-    node = Node(lines[0][0], lines[-1][1])
-    if node.end - node.start <= sizes.whole or depth >= DEEPEST or len(lines) < _FEWEST:
-        return [node]
-    first = 0
-    while first < len(lines) and _is_above(text, lines, first):
-        first = _find_closed(text, lines, first) or first + 1
-    if first == len(lines):
-        return open_comment(text, lines, sizes.part)
-    node = _open_declaration(text, lines[first:], sizes, before, depth)
-    if lines[first][0] - lines[0][0] <= sizes.part:
-        node.start = lines[0][0]
-        return [node]
-    comment = open_comment(text, lines[:first], sizes.part)
-    for part in comment:
-        part.wants = [node]
-    return [*comment, node]
+class _Indented:
+    """Opens the lines of code. Inside of a here document or a `case`, lines are deeper than they look."""
 
+    def __init__(self, text: str, lines: Ranges, sizes: Sizes, before: str) -> None:
+        self._text, self._sizes, self._before = text, sizes, before
+        self._rows = {line: text[slice(*line)].rstrip("\r\n") for line in lines}
+        self._depths: dict[Range, float] = {}
+        """Depths of lines that differ from their indents."""
+        self._closers: set[Range] = set()
+        """Lines that close a here document or a `case`."""
+        self._find_depths(lines)
+        rows = list(self._rows.values())
+        self._has_statements = is_sql("\n".join(rows), rows)
 
-def _is_above(text: str, lines: Ranges, at: int) -> bool:
-    """Return whether a line belongs to the declaration below it. A line with `@` above deeper lines does not:
-    it is their head."""
-    if not _ABOVE.match(text, *lines[at]):
-        return False
-    below = [line for line in lines[at + 1 : at + 2] if not _is_blank(text, line)]
-    is_head = any(find_indent(text, line) > find_indent(text, lines[at]) for line in below)
-    return not is_head or COMMENT.match(text, *lines[at]) is not None
+    def _find_depths(self, lines: Ranges) -> None:
+        """Find the lines in here documents, and the arms of each `case` that are indented like it."""
+        places: dict[str, list[int]] = {}
+        for at, line in enumerate(lines):
+            places.setdefault(self._rows[line].strip().lower(), []).append(at)
+        cases: list[int] = []  # the indents of those around a line
+        last = opener = -1  # the last line of the here document around a line, and its first
+        for at, line in enumerate(lines):
+            indent = find_indent(self._text, line)
+            if at <= last:
+                self._depths[line] = self._depths.get(lines[opener], find_indent(self._text, lines[opener]))
+                if at < last:
+                    self._depths[line] += 0.75
+                else:
+                    self._closers.add(line)
+                continue
+            is_end = bool(cases) and indent == cases[-1] and self._rows[line].strip() == "esac"
+            if is_end:
+                cases.pop()
+                self._closers.add(line)
+            elif cases and indent == cases[-1]:
+                self._depths[line] = indent + 0.5
+            if _CASE.match(self._rows[line]):
+                cases.append(indent)
+            if closing := find_closing(self._rows[line]):
+                ends = places.get(closing, [])
+                below = bisect_right(ends, at)
+                last, opener = (ends[below], at) if below < len(ends) else (-1, -1)
 
+    def open(self, lines: Ranges, depth: int) -> list[Node]:
+        """Return a node for each block of lines."""
+        blocks = map(self._strip, self._split(lines))
+        return [node for block in blocks for node in self._open_block(block, depth)]
 
-def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> Node:
-    node = Node(lines[0][0], lines[-1][1])
-    if node.end - node.start <= sizes.whole or len(lines) < _FEWEST:
+    def _open_block(self, lines: Ranges, depth: int) -> list[Node]:
+        """Return one leaf for a small block. Otherwise a long comment above it has nodes of its own."""
+        node = Node(lines[0][0], lines[-1][1])
+        if node.end - node.start <= self._sizes.whole or depth >= DEEPEST or len(lines) < _FEWEST:
+            return [node]
+        first = 0
+        while first < len(lines) and self._is_above(lines, first):
+            first = _find_closed(self._text, lines, first) or first + 1
+        if first == len(lines):
+            return open_comment(self._text, lines, self._sizes.part)
+        node = self._open_declaration(lines[first:], depth)
+        if lines[first][0] - lines[0][0] <= self._sizes.part:
+            node.start = lines[0][0]
+            return [node]
+        comment = open_comment(self._text, lines[:first], self._sizes.part)
+        for part in comment:
+            part.wants = [node]
+        return [*comment, node]
+
+    def _is_above(self, lines: Ranges, at: int) -> bool:
+        """Return whether a line belongs to the declaration below it. A line with `@` above deeper lines does
+        not: it is their head."""
+        if not _ABOVE.match(self._text, *lines[at]):
+            return False
+        below = [line for line in lines[at + 1 : at + 2] if not self._is_blank(line)]
+        is_head = any(self._depth(line) > self._depth(lines[at]) for line in below)
+        return not is_head or COMMENT.match(self._text, *lines[at]) is not None
+
+    def _open_declaration(self, lines: Ranges, depth: int) -> Node:
+        """Return the node of a line with the deeper lines below it, and the line that closes it."""
+        node = Node(lines[0][0], lines[-1][1])
+        if node.end - node.start <= self._sizes.whole or len(lines) < _FEWEST:
+            return node
+        base = self._depth(lines[0])
+        stop = len(lines) - 1 if self._depth(lines[-1]) <= base else len(lines)
+        inner = [at for at in range(1, stop) if not self._is_blank(lines[at])]
+        heads = [at for at in inner if self._depth(lines[at]) <= base and not self._closes(lines[at])]
+        ends = [*heads, stop]
+        children = self.open(lines[1 : ends[0]], depth + 1) if ends[0] > 1 else []
+        mark_name(self._text, children)
+        for head, end in pairwise(ends):
+            children.append(self._open_declaration(self._strip(lines[head:end]), depth + 1))
+        node.open(children, Series(self._before))
         return node
-    base = find_indent(text, lines[0])
-    stop = len(lines) - 1 if find_indent(text, lines[-1]) <= base else len(lines)
-    inner = [at for at in range(1, stop) if not _is_blank(text, lines[at])]
-    ends = [*(at for at in inner if find_indent(text, lines[at]) <= base), stop]
-    children = open_indented(text, lines[1 : ends[0]], sizes, before, depth + 1) if ends[0] > 1 else []
-    mark_name(text, children)
-    for head, end in pairwise(ends):
-        children.append(_open_declaration(text, _strip(text, lines[head:end]), sizes, before, depth + 1))
-    node.open(children, Series(before))
-    return node
 
-
-def _split_blocks(text: str, lines: Ranges) -> list[list[Range]]:
-    """Return the blocks: each begins at the lowest indent, and has the deeper and closing lines below it."""
-    base = _find_base(text, lines)
-    blocks: list[list[Range]] = []
-    is_above = False
-    last = {text[slice(*line)].strip().lower(): at for at, line in enumerate(lines)}
-    here = -1  # the last line of the here document or the block comment around a line
-    for at, line in enumerate(lines):
-        if at <= here:
+    def _split(self, lines: Ranges) -> list[list[Range]]:
+        """Return the blocks. Each begins at the lowest depth, with the deeper and closing lines below it."""
+        base = min((self._depth(line) for line in lines if not self._is_blank(line)), default=0)
+        blocks: list[list[Range]] = []
+        is_above = False
+        inside = -1  # the last line of the statement or the block comment around a line
+        rows = [self._rows[line] for line in lines] if self._has_statements else []
+        for at, line in enumerate(lines):
+            if at <= inside:
+                blocks[-1].append(line)
+                continue
+            starts = not self._is_blank(line) and self._depth(line) <= base
+            starts = starts and line not in self._closers and not _CLOSING.match(self._text, *line)
+            if at and starts and _BEGIN.match(self._text, *line):
+                starts = self._depth(lines[at - 1]) <= base
+            if not blocks or (starts and not is_above):
+                blocks.append([])
             blocks[-1].append(line)
-            continue
-        is_blank = _is_blank(text, line)
-        starts = not is_blank and find_indent(text, line) <= base and not _CLOSING.match(text, *line)
-        if at and starts and _BEGIN.match(text, *line):
-            starts = find_indent(text, lines[at - 1]) <= base
-        if not blocks or (starts and not is_above):
-            blocks.append([])
-        blocks[-1].append(line)
-        is_above = starts and _ABOVE.match(text, *line) is not None
-        if closing := find_closing(text[slice(*line)].rstrip()):
-            here = last.get(closing, -1)
-        elif end := _find_closed(text, lines, at):
-            here = end - 1
-    return blocks
+            is_above = starts and _ABOVE.match(self._text, *line) is not None
+            end = find_statement_end(rows, at) if rows else None
+            if rows and end is None and starts_statement(rows[at]):
+                rows = []  # no statement ends below, so that no line is looked at again
+            end = end or _find_closed(self._text, lines, at)
+            if end:
+                inside = end - 1
+        return blocks
+
+    def _depth(self, line: Range) -> float:
+        """Return the indent of a line. Inside of a here document or a `case`, its first line has less."""
+        return self._depths.get(line, find_indent(self._text, line))
+
+    def _closes(self, line: Range) -> bool:
+        """Return whether a line only closes what is above it."""
+        return line in self._closers or CLOSER.fullmatch(self._rows[line]) is not None
+
+    def _strip(self, lines: Ranges) -> Ranges:
+        """Return the lines without the blank ones at the end."""
+        return _strip(self._text, lines)
+
+    def _is_blank(self, line: Range) -> bool:
+        return _is_blank(self._text, line)
 
 
 def _strip(text: str, lines: Ranges) -> Ranges:

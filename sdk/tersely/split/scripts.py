@@ -1,0 +1,102 @@
+"""Sources of languages that no parser reads here, told by their shape: scripts, SQL and blocks in braces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tersely.split.markdown import find_closing
+
+_INTERPRETER = re.compile(r"#! ?/\S")
+_COMMENT = re.compile(r"\s*(?:#|//|--|/\*|\*)")
+_STATEMENT = re.compile(
+    r"^[ \t]*(?:create|alter|drop|insert into|update|delete from|select|with|merge into|grant|revoke|begin"
+    r"|commit|set|comment on|truncate|do|call|start transaction|rollback|lock|unlock|use|analyze)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The start of a statement in SQL."""
+SCRIPT = re.compile(rf"\A{_INTERPRETER.pattern}|(?i:{_STATEMENT.pattern})|\{{[ \t\r]*$", re.MULTILINE)
+"""Matches in every script."""
+_DOLLARS = re.compile(r"\$\w*\$")
+"""A quotation mark of PostgreSQL, around the body of a function."""
+_ENDED = re.compile(r";\s*(?:--.*)?$")
+_OUTER = re.compile(
+    r"(?!.*:\s*[{\[(]$)(?:(?:[\w.\"-]+ )*[\w.\"-]+(?:\[[^\]]*\])? ?[+?:]?=\s*\S|.*[;{}()\[\]]$|[@#]\w)"
+)
+"""A line outside all braces: a value with its name, a statement with its end, or an annotation."""
+_NOTE = re.compile(r"(?<=\S)\s+(?://|#).*$")
+_OPENERS, _CLOSERS = "{[(", "}])"
+_FEWEST_LINES, _FEWEST_BLOCKS = 5, 2
+
+
+def is_script(text: str) -> bool:
+    """Return whether a text names its interpreter, or is SQL, or is divided into blocks by braces."""
+    rows = text.splitlines()
+    return bool(_INTERPRETER.match(text)) or is_sql(text, rows) or _is_braced(rows)
+
+
+def is_sql(text: str, rows: Sequence[str]) -> bool:
+    """Return whether the lines of a text are statements in SQL, each with a semicolon at its end."""
+    if not _STATEMENT.search(text):
+        return False
+    at = 0
+    is_inside_comment = False
+    while at < len(rows):
+        row = rows[at].strip()
+        if not row or is_inside_comment or _COMMENT.match(row):
+            is_inside_comment = (is_inside_comment or row.startswith("/*")) and "*/" not in row
+            at += 1
+            continue
+        end = find_statement_end(rows, at)
+        if end is None:
+            return False
+        at = end
+    return not is_inside_comment
+
+
+def starts_statement(row: str) -> bool:
+    """Return whether a line begins a statement in SQL."""
+    return _STATEMENT.match(row) is not None
+
+
+def find_statement_end(rows: Sequence[str], at: int) -> int | None:
+    """Return the index after the statement in SQL that starts at a line; None if none starts or ends."""
+    if not starts_statement(rows[at]):
+        return None
+    is_quoted = False
+    for end in range(at, len(rows)):
+        is_quoted ^= len(_DOLLARS.findall(rows[end])) % 2 == 1
+        if not is_quoted and _ENDED.search(rows[end]):
+            return end + 1
+    return None
+
+
+def _is_braced(rows: Sequence[str]) -> bool:
+    """Return whether lines are blocks in braces, and statements between them.
+
+    Each line that ends with a bracket is closed by a line with the same indent.
+    """
+    indents: list[int] = []
+    blocks = count = 0
+    closing: str | None = None
+    """The line that ends the here document or the comment around a line."""
+    for row in rows:
+        body = row.strip()
+        if closing:
+            closing = None if body.lower() == closing or (closing == "*/" and "*/" in body) else closing
+            continue
+        if not body or _COMMENT.match(body):
+            closing = "*/" if body.startswith("/*") and "*/" not in body else None
+            continue
+        count += 1
+        body, indent = _NOTE.sub("", body), len(row) - len(row.lstrip())
+        if body[0] in _CLOSERS:
+            if not indents or indents.pop() != indent:
+                return False
+        elif not indents and (not _OUTER.match(body) or (count == 1 and body[0] in _OPENERS)):
+            return False
+        if body[-1] in _OPENERS:
+            indents.append(indent)
+            blocks += 1
+        closing = find_closing(row)
+    return not indents and blocks >= _FEWEST_BLOCKS and count >= _FEWEST_LINES
