@@ -222,6 +222,8 @@ class _LinkFinder:
 
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
+        if place in self._around.dividers:
+            state.end_step()
         depth = self._depths.find(place, self._lines.text)
         ended = state.end_at_heading(depth, place)
         announcer = state.announcer if place.is_announced else ended
@@ -303,11 +305,9 @@ class _LinkFinder:
         if label and label["value"]:
             state.label = self._head(first, place)
         if state.begins and not state.begins[-1].anchor:
-            if names_columns(place):
+            if names_columns(place) or names_record(place):
                 state.begins[-1].anchor = (first,)
-                self._frames.add(first)
-            elif names_record(place):
-                state.begins[-1].anchor = (first,)
+                self._frames.update((first,) if names_columns(place) else ())
 
     def _announce(self, unit: int, place: Place, state: State) -> Head:
         """Remember a line that ends with a colon, and return it as a head."""

@@ -25,7 +25,7 @@ from tersely.split.lines import (
     rate_line,
     remove_prefix,
 )
-from tersely.split.sentence_starts import CLOSING, PHRASE, is_abbreviation
+from tersely.split.sentence_starts import CLOSING, COUNTED, PHRASE, is_abbreviation
 from tersely.split.titles import SECTION, STOPS, find_line_kind, is_title
 from tersely.units import Kind
 
@@ -35,17 +35,18 @@ SPEAKER = re.compile(
     r"""\s*(?:
       (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
     | (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s*)?
-      [*_]{0,2}[^\W\d_a-zß-öø-ÿа-я][^:.!?,;(]{0,30}(?:\([^)]{0,30}\)\s*)?[*_]{0,2}[:：](?:[\s*_]|$)
+      [*_]{0,2}[^\W\d_a-zß-öø-ÿа-я][^:.!?,;(\[]{0,30}(?:\([^)]{0,30}\)\s*|\[[\d:., -]{4,30}\]\s*)?[*_]{0,2}
+      [:：](?:[\s*_]|$)
     )""",
     re.VERBOSE,
 )
-"""The start of a line of dialogue: a time, or a name with a colon, or a time and then such a name."""
+"""The start of a line of dialogue: a time, or a name with a colon, before or after which a time may be."""
 _TERMINALS = (*STOPS, "?", "？", "؟")
 _PLAIN_NUMBER = re.compile(r"[\W_]*\d[\W\d_]*")
 _SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.) ?[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
 _NEXT_SENTENCE = re.compile(r"[^\W\d_]{2}[.!?] [^\W\d_a-z]")
 _NUMBER = re.compile(
-    r"(?:§+\s*|(?i:art(?:icle|ikel)|section|abschnitt|chapter|kapitel|part|teil|clause)\s+)?"
+    rf"(?:§+\s*|(?i:{COUNTED})\s+)?"
     r"\d{1,3}(?:\.\d{1,3})*[.)]*\s+"
 )
 """The number of a clause. Its full stop ends no sentence."""

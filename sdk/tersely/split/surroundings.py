@@ -15,6 +15,7 @@ from tersely.split.markers import BULLETS, CLAUSE, are_siblings, find_marker
 from tersely.split.places import CUE, FIELD_SIGNS, Place, announces
 from tersely.split.prose import SPEAKER
 from tersely.split.records import LABEL, OPTION, QUESTION, first_word
+from tersely.split.sentence_starts import COUNTED
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
@@ -22,6 +23,8 @@ BRANCH = re.compile(r"\s*+(?:\}\s*+)?(?:el(?:se|s?if|seif|ifeq|ifdef)|except|fin
 """The start of a line that continues the statement above it, such as `else` or `except`."""
 _GROUP = r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\[Pipeline\] \{ \("
 _STEP = re.compile(rf"{_GROUP}|\$ \S|-{{3,}}[^\W\d_].*[^-]$")
+_DIVIDER = re.compile(rf"#{{1,6}} |=+ |(?i:{COUNTED})\s+(?:\d|[A-Z]\b)|\d+[.)] |[IVX]+\. ")
+"""The start of a heading with a sign or a number."""
 _VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S|\.\w+:\s*$")
 """The start of an item, or a label such as `.L2:` inside the part that another label begins."""
@@ -49,8 +52,12 @@ class Surroundings:
         for post, others in posts.items():
             post.header = others
         second = (post.below for post in posts if post.below and post.below.run == post.run)
-        last = (post.above for post in [*posts][1:] if post.above)
-        no_headings = {*self.comments.values(), *posts, *second, *last}
+        last = {post.above for post in [*posts][1:] if post.above}
+        self.dividers = {
+            place for place in last if place.block.kind == "heading" and _DIVIDER.match(place.line)
+        }
+        """The headings between posts, such as the items of an agenda."""
+        no_headings = {*self.comments.values(), *posts, *second, *last} - self.dividers
         self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""
         self._has_answers = any(
