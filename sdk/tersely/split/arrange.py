@@ -20,11 +20,12 @@ from tersely.split.lines import Range, find_lines, unify_crlf
 from tersely.split.logs import find_shape
 from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
-from tersely.split.prefixed import read_prefixed
+from tersely.split.prefixed import Prefixed, read_prefixed
 from tersely.split.roff import open_roff
 from tersely.split.sentences import split_units
 from tersely.split.settings import open_settings
 from tersely.split.stanzas import open_stanzas
+from tersely.split.streams import is_stream, open_streams
 from tersely.split.tables import open_table
 from tersely.split.xml_tree import open_xml
 from tersely.split.yaml import open_yaml
@@ -166,11 +167,16 @@ def _open_numbered(
 ) -> list[Unit]:
     """Return the parts of numbered lines: single lines if they come from all over a file, otherwise the parts
     that they would have without numbers."""
+
+    def open_body(lines: Prefixed) -> Sequence[Unit]:
+        body = lines.body
+        if lines.are_scattered:
+            units = [Unit(*line, "line", True) for line in find_lines(body, 0, len(body))]
+        else:
+            units = split_units(body)
+        return arrange(body, units, 0, lambda part: is_large(lines.estimate_source(part)), sizes, depth + 1)
+
+    if is_stream(text, unit.start):
+        return open_streams(text, unit.start, unit.end, first, open_body)
     lines = read_prefixed(text, unit.start, unit.end)
-    body = lines.body
-    if lines.are_scattered:
-        units = [Unit(*line, "line", True) for line in find_lines(body, 0, len(body))]
-    else:
-        units = split_units(body)
-    inner = arrange(body, units, 0, lambda part: is_large(lines.estimate_source(part)), sizes, depth + 1)
-    return lines.restore(inner, first, is_large, sizes.part)
+    return lines.restore(open_body(lines), first, is_large, sizes.part)

@@ -25,6 +25,7 @@ _NOTE = re.compile(r"\s*\|\s+\S")
 _VALUED = re.compile(r"[^\s:=]\s*[:=](?![:=])")
 """The end of a name before its value."""
 _SIGN = re.compile(r"\s*(?:([^\w\s])(?=[^\W\d_])|([^\W\d_]\S*))")
+_CAUSED = re.compile(r"\s*(?:Caused by|Suppressed|Wrapped by)\b")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
 """A line in parentheses that says how the words below it are spoken."""
@@ -94,6 +95,18 @@ def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             yield place, first
         elif _wraps(above, place):
             yield place, above
+
+
+def find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line such as `Caused by: ...` below a stack, and the line of the exception above it."""
+    exception: Place | None = None
+    for place in places:
+        if exception and (place.run != exception.run or place.indent < exception.indent):
+            exception = None
+        if exception and place.indent == exception.indent and _CAUSED.match(place.line):
+            yield place, exception
+        elif exception is None or place.indent == exception.indent:
+            exception = place if place.has_body else None
 
 
 def _wraps(above: Place, place: Place) -> bool:

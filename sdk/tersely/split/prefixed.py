@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.lines import Format, Lines, Range, mask, strip
@@ -124,6 +125,10 @@ class Line(NamedTuple):
     """Whether it does not continue the line above."""
 
 
+Group = tuple[Sequence[Line], Sequence[Unit]]
+"""Lines, and the units of the body that share them."""
+
+
 class Prefixed:
     """The lines of a text, and what is left of it without their prefixes.
 
@@ -162,15 +167,11 @@ class Prefixed:
         Units that share a line become one; if that is too large, it is cut between lines into parts of about
         `size` code points. A blank line belongs to the unit above it.
         """
-        if not units:
-            return []
-        groups = self._group(units)
-        edges = [0, *(self._find_lines(group[0])[0] for group in groups[1:]), len(self._lines)]
+        groups = self.group(units)
         spans: list[list[Range]] = []
         places: list[range] = []
         position = first
-        for number, group in enumerate(groups):
-            lines = self._lines[edges[number] : edges[number + 1]]
+        for lines, group in groups:
             span = strip(self._text, lines[0].start, lines[-1].end) or (lines[0].start, lines[-1].end)
             parts = [span]
             if len(group) > 1 and is_large(Unit(*span, "code", True)):
@@ -179,20 +180,17 @@ class Prefixed:
             spans.append(parts)
             places.append(range(position, position + len(parts)))
             position += len(parts)
-        owners = [number for number, group in enumerate(groups) for _ in group]
         series = Series()
-        restored: list[Unit] = []
-        for number, group in enumerate(groups):
-            needed = {owners[need] for unit in group for need in unit.link.needs} - {number}
-            needs = tuple(sorted(at for owner in needed for at in places[owner]))
-            links = [Link(series, 1, ()) if unit.link is UNLINKED else unit.link for unit in group]
-            link = _merge(links, series, needs)
-            restored += (Unit(*span, "code", True, link=link) for span in spans[number])
-        return restored
+        return [
+            Unit(*span, "code", True, link=merge_links(group, series, needs))
+            for (_, group), own, needs in zip(groups, spans, list_needs(groups, places), strict=True)
+            for span in own
+        ]
 
-    def _group(self, units: Sequence[Unit]) -> list[list[Unit]]:
-        """Return the units in groups that share no line."""
+    def group(self, units: Sequence[Unit]) -> list[Group]:
+        """Return the units of the body in groups that share no line, with the lines of each group."""
         groups: list[list[Unit]] = []
+        edges: list[int] = []
         last = -1
         for unit in units:
             begin, end = self._find_lines(unit)
@@ -200,12 +198,25 @@ class Prefixed:
                 groups[-1].append(unit)
             else:
                 groups.append([unit])
+                edges.append(begin if edges else 0)
             last = end
-        return groups
+        return [
+            (self._lines[begin:end], group)
+            for group, (begin, end) in zip(groups, pairwise([*edges, len(self._lines)]), strict=True)
+        ]
 
 
-def _merge(links: Sequence[Link], otherwise: Series, needs: tuple[int, ...]) -> Link:
+def list_needs(groups: Sequence[Group], places: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """Yield the positions that each group needs. `places`: the positions of the units that it becomes."""
+    owners = [number for number, (_, group) in enumerate(groups) for _ in group]
+    for number, (_, group) in enumerate(groups):
+        needed = {owners[need] for unit in group for need in unit.link.needs} - {number}
+        yield tuple(sorted(at for owner in needed for at in places[owner]))
+
+
+def merge_links(units: Sequence[Unit], otherwise: Series, needs: tuple[int, ...]) -> Link:
     """Return the link of units that become one."""
+    links = [Link(otherwise, 1, ()) if unit.link is UNLINKED else unit.link for unit in units]
     series = links[0].series
     items = sum(link.items for link in links if link.series is series) if series else 1
     role = links[0].role if len({link.role for link in links}) == 1 else "content"
@@ -214,7 +225,7 @@ def _merge(links: Sequence[Link], otherwise: Series, needs: tuple[int, ...]) -> 
 
 def read_prefixed(text: str, start: int, end: int) -> Prefixed:
     """Return the lines of a block that one of PREFIXED has found."""
-    found = list(_list_lines(text, start, end))
+    found = list(list_lines(text, start, end))
     if _GUTTER.match(text, start):
         pattern = _find_pattern(found[0][1])
         ends = [match.end() if (match := pattern.match(line)) else 0 for _, line in found]
@@ -236,7 +247,7 @@ def read_prefixed(text: str, start: int, end: int) -> Prefixed:
     return Prefixed(text, lines, are_scattered)
 
 
-def _list_lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+def list_lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Yield the offset of each line of a block, and the line without its line break."""
     for line in mask(text[start:end]).split("\n"):
         stop = start + len(line)

@@ -40,6 +40,7 @@ from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.sessions import find_commands, split_session
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA, WHOLE_STANZAS
+from tersely.split.streams import STREAMS
 from tersely.split.tables import TABLES
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
@@ -50,6 +51,7 @@ _FORMATS = (
     *FENCES,
     FRONT_MATTER,
     *PREFIXED,
+    STREAMS,
     ROFF,
     JSON,
     *ENTRIES,

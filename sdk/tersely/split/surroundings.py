@@ -91,6 +91,7 @@ class Surroundings:
             **dict(headlines.find_noted(places)),
             **dict(_find_labelled(places)),
             **dict(headlines.find_started(places)),
+            **dict(headlines.find_caused(places)),
         }
 
     def is_option(self, place: Place) -> bool:
@@ -120,10 +121,11 @@ class Surroundings:
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more; None if none is.
 
-        An exception continues the line above it, and an item such as `- locked` the last line without a
-        bullet. A line without the sign that begins the fields continues the field above it. A note in a
-        gutter continues the numbered line above it. A label such as `Metadata:` that recurs continues its
-        sibling above. A subtitle and a name that wraps continue their first lines.
+        An exception continues the line above it, and a cause the exception above its stack. An item such as
+        `- locked` continues the last line without a bullet. A line without the sign that begins the fields
+        continues the field above it. A note in a gutter continues the numbered line above it. A label such as
+        `Metadata:` that recurs continues its sibling above. A subtitle and a name that wraps continue their
+        first lines.
         """
         if place in self._subjects:
             return self._subjects[place]
