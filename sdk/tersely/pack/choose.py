@@ -7,7 +7,6 @@ a record of a series only once, unless it is very short.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -122,11 +121,11 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for the best one. Then the sum of the kept scores can be
-        # much lower than possible. So also try two selections with the best unit, and take the selection
-        # with the highest sum (Lin and Bilmes, 2010).
-        others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
-        kept = max((kept, *others), key=lambda chosen: math.fsum(unit_scores[at] for at in chosen))
+        # Shorter units came first and left no room for the best one. It is what the question most likely asks
+        # for, so it is kept, with others if they fit too.
+        kept = fill([best, *ranked])
+        if not best.positions <= kept:
+            kept = renderer.complete(frozenset(best.positions))
     kept_keys = {c.key for c in candidates if c.key and c.position in kept}
     rendered = renderer.render(kept)
     return Selection(

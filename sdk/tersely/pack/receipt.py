@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from tersely.pack.choose import Selection
@@ -59,7 +59,7 @@ def write_receipt(
         model=model,
         recall_met=None if thresholds.recall is None else recall_met,
         best_fits=selection.best_fits,
-        warnings=scored.warnings,
+        warnings=(*scored.warnings, *_warn_if_empty(split, scored, selection)),
         relevance=tuple(scores.relevance.tolist()),
         timings={},
         text=selection.rendered.text,
@@ -128,6 +128,12 @@ def _make_document(
 ) -> CompressedDocument:
     source = split.documents[doc]
     return CompressedDocument(doc, body, source.title, source.id, source.metadata, relevance, tuple(spans))
+
+
+def _warn_if_empty(split: Split, scored: Scored, selection: Selection) -> Iterator[str]:
+    """Yield a warning if the text is empty because nothing fits into the limit."""
+    if selection.candidates and not selection.kept and scored.threshold is None:
+        yield f"no unit fits into {split.limit} tokens together with what it needs; raise the limit"
 
 
 def _find_drop_reason(

@@ -19,6 +19,7 @@ from tersely.split.column_names import (
 )
 from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
 from tersely.split.database import RECORD, open_records
+from tersely.split.figures import open_figures
 from tersely.split.gutters import GUTTER, hang
 from tersely.split.lines import Format, Lines, find_indent, find_lines, skip_while
 from tersely.split.nodes import Node, Sizes
@@ -238,6 +239,8 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """
     if RECORD.match(text, start):
         return open_records(text, start, end, sizes)
+    if statement := open_figures(text, start, end):
+        return statement
     if table := open_csv(text, start, end, sizes):
         return table
     lines = list(find_lines(text, start, end))

@@ -26,6 +26,8 @@ LARGEST_BLOCK_AT_A_LEVEL = LEVEL_CHARACTERS[1][1]
 """The same bound for requests with a level of detail."""
 ROOMY = 0.75
 """If the limit is at least this share of the input, blocks that fit into the limit stay whole."""
+LARGEST_PART = 160
+"""Under a limit, a row, a value or a statement of at most this many code points is not opened."""
 SMALLEST_PART = 40
 """A part of an opened block with at most this many code points is not opened further, however small the limit
 is."""
@@ -228,7 +230,7 @@ def _divide(
     if is_limited and options.level is None and limit >= ROOMY * tokens_before:
         largest = sys.maxsize
     half = limit * CHARACTERS_PER_TOKEN // 2  # about half of the limit, in code points
-    size = max(SMALLEST_PART, min(PIECE, half)) if is_limited else PIECE
+    size = max(SMALLEST_PART, min(LARGEST_PART, half)) if is_limited else PIECE
     sizes = Sizes(size, max(size, min(LARGEST_FUNCTION, half)) if is_limited else size)
     bounds = options.bounds
     is_alone = sum(map(len, whole)) == 1

@@ -26,6 +26,7 @@ from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.database import RECORDS
 from tersely.split.diffs import DIFFS
+from tersely.split.figures import FIGURES
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.lines import Block, Format, Likeness, Lines, Range, divide, mask, strip, unify_crlf
@@ -62,6 +63,7 @@ _FORMATS = (
     SETTINGS,
     *DIFFS,
     FENCED,
+    FIGURES,
     *TABLES,
     RECORDS,
     LABELLED,

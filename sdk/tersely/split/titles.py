@@ -180,11 +180,12 @@ def _read_number(number: str) -> int:
 def _find_capitals(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the lines in capitals that are headings of the lines right below them.
 
-    They begin runs. There are at least two, and all differ: names of speakers recur. At least two, and
-    more than a fourth, are indented like the line below, unlike in a manual page.
+    They begin runs. There are at least two, or one and a heading in capitals. All differ: names of speakers
+    recur. More than a fourth are indented like the line below, unlike in a manual page.
     """
     titles: dict[str, int] = {}
     flush = 0
+    has_heading = any(b.kind == "heading" and _CAPITALS.fullmatch(lines.texts[b.first]) for b in blocks)
     for at, (block, below) in enumerate(pairwise(blocks)):
         line = lines.texts[block.first]
         begins_run = runs[at] == runs[at + 1] and (at == 0 or runs[at - 1] != runs[at])
@@ -196,7 +197,7 @@ def _find_capitals(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -
             return set()
         titles[line] = at
         flush += indent == 0
-    return {*titles.values()} if flush > 1 and flush * 4 > len(titles) else set()
+    return {*titles.values()} if flush + has_heading > 1 and flush * 4 > len(titles) else set()
 
 
 def _is_sound(lines: Lines, index: int) -> bool:
