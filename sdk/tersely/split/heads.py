@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
 from tersely.split.records import first_word
+from tersely.split.sentence_starts import COUNTED
 from tersely.split.titles import CARGO, DATE, SERIES, is_question
 
 _HASHES = re.compile(r"\s*(#{1,6})")
@@ -24,6 +25,10 @@ _RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
 other titles."""
 _INNER_TITLE, _QUESTION = 34, 40
 """Depths of titles below one in capitals, and of questions."""
+_WORD = rf"(?:(?i:{COUNTED}|note)\s+)?"
+_FIRST = re.compile(rf"{_WORD}(?:1(?:[.):\s–—-]|$)|[AI][.):–—-])")
+"""The number or the letter of the first title of a series."""
+_COUNTED_TITLE = re.compile(rf"{_WORD}(?:\d{{1,3}}|[A-Z]|[IVX]{{1,5}})(?:[.):–—-]|$)")
 _CATEGORY = re.compile(r"\[\[(?!(?i:file|image|datei|bild|fichier|media):)[^\W\d_]+:[^\]\n]+\]\]\s*$")
 """A category at the end of a page of wikitext."""
 _AFTER_SIGNS = ("<", "[", " ")
@@ -191,6 +196,10 @@ class State:
             self.end_text(self.sender)
         announcer: Head | None = None
         above_sender = 0
+        last = self.headings[-1] if self.headings else None
+        is_below = last and place.above and place.above.units[0] == last.begin
+        if last and is_below and _FIRST.match(place.line) and not _COUNTED_TITLE.match(last.line):
+            last.depth = min(last.depth, depth - 1)  # all titles of the series are inside its section
         while self.headings and self.headings[-1].ends_at(depth, place.indent):
             ended = self.headings.pop()
             announcer = ended.announcer if ended.depth == depth else None

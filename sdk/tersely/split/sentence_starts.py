@@ -39,13 +39,13 @@ _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _TITLES = frozenset("Ms. Mses. Mx. Ft. incl. excl. Incl. Excl. inkl. exkl. zzgl.".split())  # noqa: SIM905
 """Abbreviations before a name or another noun. sentencex does not know these abbreviations."""
 COUNTED = (
-    "art(?:icle|ikel)|section|abschnitt|chapter|kapitel|part|teil|clause|table|figure|fig\\.|appendix|annex|step|question"
+    "art(?:icle|ikel)|section|abschnitt|chapter|kapitel|part|teil|clause|appendix|annex|step|question"
     "|(?:agenda )?item|topic|exhibit|schedule|rule|lesson|unit|phase|stage|task|session"
 )
 """Words before the number of a section or an item, as a pattern."""
 _ENUMERATOR = re.compile(
     r"\s*[(\[]?(?:(?:§+\s?)?\d{1,3}(?:\.\d{1,3})*[a-z]?|[A-Za-z]{1,2} ?\d{1,3}|[A-Za-z]|[ivxIVX]{1,5}"
-    rf"|(?i:{COUNTED}) (?:\d{{1,3}}[a-z]?|[A-Z]))[.)\]]{{1,2}}\s*"
+    rf"|(?i:{COUNTED}|table|figure|fig\.) (?:\d{{1,3}}[a-z]?|[A-Z]))[.)\]]{{1,2}}\s*"
 )
 """A number or a letter before a text, such as `2.1.`, `(b)`, `Q1.` or `Table 2.`"""
 _LONGEST_ENUMERATOR = 16
