@@ -47,9 +47,8 @@ class _Reader:
         """The index of the first line below the names of the columns."""
         while self.begin < min(len(texts), first + _MOST_NAME_LINES) and self._names_columns(self.begin):
             self.begin += 1
-        ends = [
-            find_words(line)[-1][1] for line in texts[first : self.begin] if not _NOTE.fullmatch(line.strip())
-        ]
+        names = [line for line in texts[first : self.begin] if not _NOTE.fullmatch(line.strip())]
+        ends = [words[-1][1] for line in names if (words := find_words(line))]
         self.edge = next(
             (edge for line in texts[self.begin : self.begin + 3] if (edge := _find_edge(line))), 0
         )
