@@ -117,19 +117,16 @@ def open_figures(text: str, start: int, end: int) -> Node | None:
         if reader.is_rule(at) and parent.children:
             parent.children[-1].end = spans[at][1]
             continue
-        is_flat = parent is not root and len(parent.children) > 0 and groups[-1][0] == indent
-        is_flat = (
-            is_flat
-            and not reader.is_group(at)
-            and find_indent(text, (parent.children[0].start, spans[at][1])) == indent
-        )
+        is_group = reader.is_group(at)
+        first = parent.children[0] if parent.children else None
+        is_flat = not is_group and first is not None and find_indent(text, (first.start, first.end)) == indent
         while len(groups) > 1 and (groups[-1][0] > indent or (groups[-1][0] == indent and not is_flat)):
-            if not groups[-1][1].children and not reader.is_group(at):
+            if not groups[-1][1].children and not is_group:
                 break  # its first row is not indented more
             groups.pop()
         node = Node(*spans[at])
         groups[-1][1].children.append(node)
-        if reader.is_group(at):
+        if is_group:
             node.series = Series()
             groups.append((indent, node))
     _set_ends(root)

@@ -228,10 +228,11 @@ class _Indented:
                 blocks.append([])
             blocks[-1].append(line)
             is_above = starts and _ABOVE.match(self._text, *line) is not None
-            end = find_statement_end(rows, at) if rows else None
-            if rows and end is None and starts_statement(rows[at]):
-                rows = []  # no statement ends below, so that no line is looked at again
-            end = end or _find_closed(self._text, lines, at)
+            if rows and starts_statement(rows[at]):
+                end = find_statement_end(rows, at)
+                rows = rows if end else []  # if it does not end, nothing below is looked at again
+            else:
+                end = _find_closed(self._text, lines, at)
             if end:
                 inside = end - 1
         return blocks

@@ -304,10 +304,10 @@ class _LinkFinder:
                 state.sender, state.sender_word = state.record, first_word(place)
         if label and label["value"]:
             state.label = self._head(first, place)
-        has_columns = names_columns(place)
-        if state.begins and not state.begins[-1].anchor and (has_columns or names_record(place)):
+        lacks_anchor = state.begins and not state.begins[-1].anchor
+        if lacks_anchor and (names_columns(place) or names_record(place)):
             state.begins[-1].anchor = (first,)
-            self._frames.update((first,) if has_columns else ())
+            self._frames.update((first,) if names_columns(place) else ())
 
     def _announce(self, unit: int, place: Place, state: State) -> Head:
         """Remember a line that ends with a colon, and return it as a head."""
