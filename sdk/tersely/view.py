@@ -146,7 +146,7 @@ def _make_headline(receipt: Receipt, documents: Sequence[Source]) -> str:
     warnings = list(receipt["warnings"])
     if receipt["reason"] is not None:
         warnings.insert(0, f"{receipt['status']}: {receipt['reason']}".replace("_", " "))
-    if receipt["best_fits"] is False:
+    if receipt["best_fits"] is False and receipt["kept"]:  # otherwise a warning says that nothing fits
         warnings.append("The sentence that scored highest exceeds the limit by itself. Raise the limit.")
     notes = "".join(f'<p class="note">{escape(warning)}</p>' for warning in warnings)
     row = "".join(f"<span>{figure}</span>" for figure in figures)

@@ -98,6 +98,22 @@ def test_short_units_do_not_displace_the_best_one() -> None:
     assert selection.best_fits is True
 
 
+def test_others_do_not_displace_the_best_one_by_their_sum() -> None:
+    split = make_split(["Aa bb cc dd.", "Ee ff.", "Gg hh."], limit=4)
+    selection = select(split, make_scored(split, 0.6, 0.5, 0.5, packing=[0.1, 0.5, 0.5]))
+    assert selection.kept == {0}
+    assert selection.best_fits is True
+
+
+def test_a_text_that_is_empty_for_lack_of_room_comes_with_a_warning() -> None:
+    split = two_documents(1)
+    assert receive(split, make_scored(split, *SCORES)).warnings == ()
+    split = make_split(["Aa bb cc."], limit=2)
+    assert receive(split, make_scored(split, 0.9)).warnings == (
+        "no unit fits into 2 tokens together with what it needs; raise the limit",
+    )
+
+
 def test_of_equal_units_the_cheapest_has_to_fit() -> None:
     split = two_documents(2)
     assert select(split, make_scored(split, 0.9, 0.9, 0.9, 0.1, 0.9)).best_fits is True

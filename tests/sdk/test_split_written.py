@@ -254,3 +254,17 @@ def test_the_questions_of_a_story_are_no_titles() -> None:
 
 def test_questions_are_found_in_linear_time() -> None:
     assert grows_linearly(lambda size: split_units("Where is the rope?\nThe rope is here.\n\n" * size))
+
+
+@pytest.mark.parametrize(
+    "item", ["## Ropes and lamps", "Item 4. Ropes and lamps", "AGENDA ITEM 4: Ropes and lamps"]
+)
+@pytest.mark.parametrize("turn", ["{} Reed [00:0{}:23]: ", "{} Reed   {}:23\n", "00:0{1}:23 {0} Reed\n"])
+def test_turns_keep_their_speaker_and_the_item_of_the_agenda(item: str, turn: str) -> None:
+    words = "The crane lifts the stone {0}. It is heavy, and the rope is old.\n\nNobody holds the lamp {0}."
+    turns = [turn.format(name, at) + words.format(at) for at, name in enumerate(("Ada", "Ben", "Ada", "Eva"))]
+    text = "\n\n".join([*turns[:2], item, *turns[2:]])
+    for at, name in enumerate(("Ada", "Ben", "Ada", "Eva")):
+        needs = find_needs(text, f"Nobody holds the lamp {at}.")
+        assert any(need.startswith(turn.format(name, at).strip()) for need in needs)
+        assert (item in needs) == (at > 1)

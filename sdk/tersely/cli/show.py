@@ -125,7 +125,7 @@ def print_warnings(result: Compression, where: str = "") -> int:
         print_message(f"{where}{HARD_DOCUMENTS if is_near else NOT_CALIBRATED}", OK)
     elif result.recall_met is False:
         print_message(f"{where}the limit leaves out sentences that the recall needs", OK)
-    if result.best_fits is False:
+    if result.best_fits is False and result.kept:  # otherwise a warning says that nothing fits
         print_message(f"{where}the unit that scored highest exceeds the limit by itself; raise the limit", OK)
     return OK
 
