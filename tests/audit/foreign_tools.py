@@ -104,7 +104,7 @@ def java_trace(number: int) -> str:
     )
 
 
-@form("java trace", outline(r"(Exception in|Caused by)"))
+@form("java trace", outline("Exception in", "Caused by"))
 def java(d: Draw) -> str:
     return java_trace(d.randrange(POOL))
 

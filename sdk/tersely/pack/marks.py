@@ -4,9 +4,9 @@ In a series, such as the elements of an array or the lines of a log, each run of
 replaced by a mark that counts them. A run that is shorter than its mark is kept.
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
-dropped between them, unless these two and everything between them are whole sentences of prose, and none of
-them begins with the number of a clause. If a unit was cut, a mark is also added wherever pieces of it are
-missing next to a kept one.
+dropped between them, unless these two and everything between them are whole sentences of prose, none of them
+begins with the number of a clause, and none that is dropped is the head of another one, as the first sentence
+of a speaker is. If a unit was cut, a mark is also added wherever pieces of it are missing next to a kept one.
 With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none.
 """
 
@@ -135,7 +135,11 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
     if _are_markup(units[before + 1 : after]):
         return ""
     left, right = units[before], units[after]
-    are_prose = all(_is_prose(text, units[at]) for at in range(before, after + 1))
+    gap_units = range(before + 1, after)
+    loses_head = any(
+        need in gap_units for at in range(before + 1, after + 1) for need in units[at].link.needs
+    )
+    are_prose = not loses_head and all(_is_prose(text, units[at]) for at in range(before, after + 1))
     is_cut = _are_one_unit(left, units[before + 1]) or _are_one_unit(units[after - 1], right)
     if are_prose and not is_cut and not everywhere:
         return ""

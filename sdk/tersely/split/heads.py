@@ -74,8 +74,16 @@ class Head:
     """The first line of a heading, or of a block that announces others; the last line of a parent."""
     announcer: Head | None = None
     """The line right above a heading, or above an earlier one like it, that announces it."""
+    outer: Head | None = None
+    """For a line that announces a list: the one whose list it is in."""
     begin: int = 0
     """The first unit of its whole statement: for an `else`, the `if`; for most other heads, itself."""
+
+    def extend(self, run: int) -> None:
+        """Announce a run, in the lists around this one too."""
+        head = self
+        while head:
+            head.reach, head = run, head.outer
 
     def ends_at(self, depth: int, indent: int) -> bool:
         """Return whether the section of this heading ends at a heading with this depth and indent.

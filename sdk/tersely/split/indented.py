@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from tersely.split.lines import CLOSER, OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
-from tersely.split.nodes import DEEPEST, Node, Sizes, mark_name
+from tersely.split.nodes import DEEPEST, Node, Sizes, goes_on, mark_name
 from tersely.split.scripts import find_statement_end, is_sql, starts_statement
 from tersely.units import Series
 
@@ -36,6 +36,7 @@ _ABOVE = re.compile(rf"{COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 """The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
 of CSS and `@article{...,` of BibTeX are heads themselves."""
 _EMPTY_COMMENT = re.compile(r"\s*+(?:#+|//+|/\*+|\*+/?)?\s*")
+_COMMENT_SIGN = re.compile(r"[\s*#/;%!-]*")
 _CASE = re.compile(r"\s*case\b.*\bin\s*(?:#.*)?$")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
@@ -51,7 +52,8 @@ def open_indented(text: str, lines: Ranges, sizes: Sizes, before: str) -> list[N
 
 
 def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
-    """Return the paragraphs of a comment. One of more than `size` code points is cut between lines.
+    """Return the paragraphs of a comment. One of more than `size` code points is cut between lines, but not
+    inside a sentence.
 
     The first and the last line of a block comment are the head and the tail of all of it.
     """
@@ -71,12 +73,16 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
             not nodes
             or (was_empty and not is_empty)
             or nodes[-1].children
-            or line[1] - nodes[-1].start > size
+            or (line[1] - nodes[-1].start > size and not _goes_on(text, lines[at - 1], line))
         ):
             nodes.append(Node(*line))
         nodes[-1].end = line[1]
         was_empty = is_empty
     return nodes
+
+
+def _goes_on(text: str, line: Range, below: Range) -> bool:
+    return goes_on(text[slice(*line)], text[slice(*below)], _COMMENT_SIGN)
 
 
 def _find_closed(text: str, lines: Ranges, at: int) -> int | None:

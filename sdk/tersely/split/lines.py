@@ -37,7 +37,7 @@ _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 _LINE = re.compile(r"[^\n\r]*")
 _WHOLE_LINE = re.compile(r"[^\r\n]+(?:\r\n?|\n)?|\r\n?|\n")
 _ORG = (
-    re.compile(r"^\*{2,6} +\S", re.MULTILINE),
+    re.compile(r"^\*{2,6} +\S(?!.*\*[ \t]*$)", re.MULTILINE),
     re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
 )
 _SIGNED = re.compile(r"^={1,6} *\S", re.MULTILINE)

@@ -12,10 +12,13 @@ from tersely.units import Series
 ITEM = re.compile(
     r"""\s*(?:
       [-*+•‣◦▪●○×–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
+      | [ivx]{2,5}\. | :[A-Za-z][\w ,*.`-]{0,60}: | \[(?P<reference>\d{1,3})\]
       | \\item(?:\[[^\]\n]*\])?
     )\s+\S""",
     re.VERBOSE,
 )
+_REFERENCE = re.compile(r"\s*\[(\d{1,3})\]\s+\S")
+_ROMAN = re.compile(r"\s*[ivx]{2,5}\.\s")
 _HASHES = re.compile(r"[ ]{0,3}[#]{1,6}(?:\s|$)", re.MULTILINE)
 _COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
 _NAMED = re.compile(r"[^\W\d][\w.-]*(?:[/=]|::?<?\s)")
@@ -49,15 +52,32 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
     item = ITEM.match(texts[index])
     if not item:
         return False
+    if item["reference"]:
+        return is_reference(lines, index)
     if letter := item["letter"]:  # "A. Smith" is a name unless "B." is near
         neighbours = texts[max(index - 2, 0) : index] + texts[index + 1 : index + 3]
         near = {line.lstrip()[:2] for line in neighbours}
-        return chr(ord(letter) - 1) + "." in near or chr(ord(letter) + 1) + "." in near
+        is_roman = letter in "ivx" and any(map(_ROMAN.match, neighbours))
+        return is_roman or chr(ord(letter) - 1) + "." in near or chr(ord(letter) + 1) + "." in near
     if item["number"] and not starts_paragraph and int(item["number"]) != 1:
         return texts[index - 1].rstrip().endswith((":", ".", ";")) or _goes_on(
             lines, index, int(item["number"])
         )
     return True
+
+
+def is_reference(lines: Lines, index: int) -> bool:
+    """Return whether an entry such as `[2] A. Author. Title.` begins at a line: the next number is near,
+    or the number before is near above."""
+    entry = _REFERENCE.match(lines.texts[index])
+    if entry is None:
+        return False
+    near = {
+        found[1] for line in lines.texts[max(0, index - _NEAR) : index] if (found := _REFERENCE.match(line))
+    }
+    below = lines.texts[index + 1 : index + _NEAR]
+    near |= {str(int(found[1]) - 2) for line in below if (found := _REFERENCE.match(line))}
+    return str(int(entry[1]) - 1) in near
 
 
 def _goes_on(lines: Lines, index: int, number: int) -> bool:

@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tersely.split.lines import Lines, Range, find_lines, strip
+from tersely.split.lines import PREFIX, Lines, Range, find_lines, is_wordy, strip
+from tersely.split.sentence_starts import CLOSING
 from tersely.units import Kind, Link, Role, Series, Unit
 
 _NAME = re.compile(r"\s*[\"']?(?:name|id|title|key)[\"']?\s*[=:]\s*[\"']", re.IGNORECASE)
 _LONGEST_NAME = 200
+_WRAPPED = 24
+"""Fewest code points of a line of a comment or quotation whose sentence goes on in the next line."""
 DEEPEST = 40
 """Largest number of containers inside each other that are opened. Anything deeper is one part."""
 
@@ -57,6 +60,30 @@ class Node:
             self.children, self.series = children, series
 
 
+def goes_on(line: str, below: str, signs: re.Pattern[str] = PREFIX) -> bool:
+    """Return whether a sentence of a comment or quotation goes on in the line below. Both lines begin with
+    the same of some `signs`."""
+    sign, next_sign = signs.match(line), signs.match(below)
+    if sign is None or next_sign is None or sign[0].strip() != next_sign[0].strip():
+        return False
+    body, rest = line[sign.end() :].rstrip(), below[next_sign.end() :]
+    ends = body.rstrip(CLOSING).endswith((".", "!", "?", ":", ";"))
+    return len(body) >= _WRAPPED and not ends and rest[:1].isalnum() and is_wordy(body)
+
+
+def join_wrapped(text: str, lines: Sequence[Range]) -> list[Range]:
+    """Join the lines of comments and quotations over which a sentence goes on."""
+    joined: list[Range] = []
+    last = (0, 0)
+    for line in lines:
+        if joined and goes_on(text[slice(*last)], text[slice(*line)]):
+            joined[-1] = (joined[-1][0], line[1])
+        else:
+            joined.append(line)
+        last = line
+    return joined
+
+
 def join_lines(lines: Sequence[Range], size: int) -> list[Node]:
     """Return a node for each line. Neighbours share one if they have at most `size` code points together."""
     nodes: list[Node] = []
@@ -77,7 +104,7 @@ def mark_name(text: str, nodes: Sequence[Node]) -> None:
 
 def join_lines_below(text: str, start: int, end: int, size: int) -> list[Node]:
     """Return the nodes of the lines below the first line of a block, joined like `join_lines`."""
-    return join_lines(list(find_lines(text, start, end))[1:], size)
+    return join_lines(join_wrapped(text, list(find_lines(text, start, end)))[1:], size)
 
 
 def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:

@@ -19,7 +19,7 @@ from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.markers import CLAUSE
+from tersely.split.markers import CLAUSE, RUN_IN
 from tersely.split.places import CUE, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE
 from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records, first_word
@@ -174,8 +174,8 @@ class _LinkFinder:
                 state.record = None
         if place in self._records.repeated:
             state.record = state.announcer = None
-        if state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
-            state.announcer = None
+        while state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
+            state.announcer = state.announcer.outer
         if state.label and not self._around.goes_on(place, state.label):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
@@ -271,8 +271,7 @@ class _LinkFinder:
         elif place.speaks and not ANSWER.match(line):
             state.speaker = replace(self._head(first, place), line=line)
         is_title = surroundings.is_title(place)
-        if is_title:
-            self._frames.update(place.units)
+        self._frames.update(place.units if is_title else place.units[: RUN_IN.match(line) is not None])
         if clause and (is_title or surroundings.is_clause(place, clause)):
             head = self._head(last if is_title else first, place, clause["number"].count("."))
             # The first line of a clause may be indented more than its other lines.
@@ -312,8 +311,7 @@ class _LinkFinder:
     def _announce(self, unit: int, place: Place, state: State) -> Head:
         """Remember a line that ends with a colon, and return it as a head."""
         self._frames.add(unit)
-        state.announcer = self._head(unit, place)
-        state.announcer.line = place.line
+        state.announcer = replace(self._head(unit, place), line=place.line, outer=state.announcer)
         return state.announcer
 
     def _add_parent(self, place: Place, state: State) -> None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.lines import Format, Lines, Range, mask, strip
-from tersely.split.nodes import join_lines
+from tersely.split.nodes import join_lines, join_wrapped
 from tersely.units import UNLINKED, Link, Series, Unit
 
 _NUMBERED = re.compile(
@@ -176,7 +176,8 @@ class Prefixed:
             parts = [span]
             if len(group) > 1 and is_large(Unit(*span, "code", True)):
                 cut = [strip(self._text, line.start, line.end) for line in lines]
-                parts = [(node.start, node.end) for node in join_lines([c for c in cut if c], size)]
+                wrapped = join_wrapped(self._text, [part for part in cut if part])
+                parts = [(node.start, node.end) for node in join_lines(wrapped, size)]
             spans.append(parts)
             places.append(range(position, position + len(parts)))
             position += len(parts)

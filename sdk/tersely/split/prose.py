@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tersely.split.columns import find_edges, have_gaps
 from tersely.split.lines import (
@@ -25,8 +26,9 @@ from tersely.split.lines import (
     rate_line,
     remove_prefix,
 )
+from tersely.split.nodes import goes_on
 from tersely.split.sentence_starts import CLOSING, COUNTED, PHRASE, is_abbreviation
-from tersely.split.titles import SECTION, STOPS, find_line_kind, is_title
+from tersely.split.titles import SECTION, STOPS, find_line_kind, is_numbered_title, is_question, is_title
 from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
@@ -116,6 +118,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     is_record = _is_record(texts)
     spoken = [not is_record and SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
+    titled = {line for line in range(len(texts)) if is_numbered_title(lines, first + line)}
     start = 0
     for line in range(1, len(texts) + 1):
         if (
@@ -123,6 +126,8 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and prefixes[line] == prefixes[start]
             and not (is_dialogue and spoken[line])
             and not (is_record and _LABEL.match(texts[line]))
+            and not (line == 1 and is_question(texts[0]))
+            and not any(map(titled.__contains__, (line - 1, line)))
             and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
         ):
             continue
@@ -132,7 +137,9 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             if lines.is_short(at, stop):
                 yield _make_block(lines, at, stop, "line", prefixes[start])
             else:
-                yield from (_make_block(lines, n, n + 1, "line", prefixes[start]) for n in range(at, stop))
+                ends = [n for n in range(at + 1, stop) if not goes_on(lines.texts[n - 1], lines.texts[n])]
+                for begin, last in pairwise([at, *ends, stop]):
+                    yield _make_block(lines, begin, last, "line", prefixes[start])
         elif (
             (line - start > 1 or _is_complete(texts, start))
             and is_prose(" ".join(texts[start:line]))
@@ -259,7 +266,8 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     if _QUOTED_LINE.fullmatch(left):
         return False
     if word is None or word[1][0].islower():
-        return not left.endswith(_TERMINALS) and len(left) >= min(_WRAPPED, width // 2)
+        ends = left.endswith(_TERMINALS) and not is_abbreviation(left.split()[-1], right)
+        return not ends and len(left) >= min(_WRAPPED, width // 2)
     if left.endswith((",", "-", "，", "、")) or _UNFINISHED.search(left):
         return True
     if width not in _WIDTHS or left.endswith(":"):

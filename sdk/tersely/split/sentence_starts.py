@@ -38,6 +38,8 @@ _BEFORE_NUMBER = frozenset(
 _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _TITLES = frozenset("Ms. Mses. Mx. Ft. incl. excl. Incl. Excl. inkl. exkl. zzgl.".split())  # noqa: SIM905
 """Abbreviations before a name or another noun. sentencex does not know these abbreviations."""
+_BEFORE_REST = frozenset("e.g. i.e. viz. cf. z.B. d.h. E.g. I.e. Cf.".split())  # noqa: SIM905
+"""Abbreviations that begin what goes on, whatever it is."""
 COUNTED = (
     "art(?:icle|ikel)|section|abschnitt|chapter|kapitel|part|teil|clause|appendix|annex|step|question"
     "|(?:agenda )?item|topic|exhibit|schedule|rule|lesson|unit|phase|stage|task|session"
@@ -185,6 +187,6 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
 def is_abbreviation(word: str, following: str) -> bool:
     """Return whether the full stop of a word ends no sentence, because of the text after it."""
     word = word.lstrip("([\"'“")
-    if word in _TITLES or (word in _BEFORE_NUMBER and _NUMBER.match(following)):
+    if word in _TITLES or word in _BEFORE_REST or (word in _BEFORE_NUMBER and _NUMBER.match(following)):
         return True
     return len(word) == 2 and word[0].isalpha() and following.lstrip()[:1].islower()

@@ -3,7 +3,7 @@
 A compression keeps or drops a unit as one. A unit is a sentence of proven prose, a line of any other text,
 or a block that makes no sense in parts: a code block, a table, a JSON value, a list item, a log entry.
 Offsets count the code points of the original text, whatever line breaks and invalid characters it contains.
-An HTML comment in prose is a unit, even in the middle of a sentence.
+An HTML comment in prose is a unit, even in the middle of a sentence, and so is what stands between two pages.
 
 Blocks are found in one pass over the lines. Each format has a pattern, which tells whether a block
 of the format may start at a line. If so, the format's module reads on. `prose` divides all other lines. A
@@ -31,8 +31,9 @@ from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.lines import Block, Format, Likeness, Lines, Range, divide, mask, strip, unify_crlf
 from tersely.split.logs import ENTRIES
-from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, opens_item
+from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, is_reference, opens_item
 from tersely.split.outline import find_links
+from tersely.split.pages import PageBreak, find_page_breaks, remove_breaks, tie_halves
 from tersely.split.prefixed import PREFIXED
 from tersely.split.prose import is_wrapped, split_prose
 from tersely.split.python import MODULE
@@ -95,8 +96,12 @@ def _split_text(text: str) -> list[Unit]:
     conflicts = find_conflicts(plain)
     if body and not conflicts and (kind := _find_whole_kind(text)):
         return [Unit(*body, kind, True)]
-    comments = find_comments(plain) if "<!--" in plain else []
-    visible = blank(plain, comments) if comments else plain
+    breaks = find_page_breaks(text) if "\f" in text else []
+    visible = remove_breaks(plain, breaks) if breaks else plain
+    comments = find_comments(visible) if "<!--" in visible else []
+    visible = blank(visible, comments) if comments else visible
+    furniture = [strip(text, page.start, page.end) for page in breaks if not _overlapping(comments, page)]
+    comments = sorted([*comments, *filter(None, furniture)])
     visible = blank(visible, [marker for own in conflicts for marker in own]) if conflicts else visible
     lines = Lines(visible, has_gaps=bool(comments))
     blocks = list(_split_blocks(lines))
@@ -131,6 +136,7 @@ def _split_text(text: str) -> list[Unit]:
     units = [
         replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
     ]
+    tie_halves(units, breaks)
     if conflicts:
         units = add_markers(units, conflicts)
     outside = [span for span in comments if span not in inside]
@@ -152,8 +158,8 @@ def _find_whole_kind(text: str) -> Kind | None:
     return None
 
 
-def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
-    """Return the ranges that overlap a block. They must be sorted."""
+def _overlapping(ranges: Sequence[Range], block: Block | PageBreak) -> Sequence[Range]:
+    """Return the ranges that overlap a block, or touch it. They must be sorted."""
     if not ranges:
         return ()
     first = bisect_right(ranges, block.start, key=lambda span: span[1])
@@ -216,14 +222,17 @@ def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | No
     if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
         return None
     is_bulleted = not lines.texts[index].lstrip()[0].isalnum()
+    is_entry = is_reference(lines, index)
     end, width = index + 1, 0
     while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
         above, line = lines.texts[end - 1 : end + 1]
         width = max(width, len(above.rstrip()))
         if is_bulleted and lines.indent(end) < lines.indent(index):
             break
-        if lines.indent(end) <= lines.indent(index) and (
-            _OWN_LINE.match(line) or not is_wrapped(above, line, width)
+        if (
+            not is_entry
+            and lines.indent(end) <= lines.indent(index)
+            and (_OWN_LINE.match(line) or not is_wrapped(above, line, width))
         ):
             break
         if is_field(lines, end) or opens_item(lines, end, False) or _find_format(_FORMATS, lines, end, False):

@@ -224,7 +224,7 @@ class Surroundings:
         is_item = is_item and find_marker(place.line) == find_marker(above.line)
         goes_on = announcer.reach == above.run and self.is_marked(place)
         if is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent:
-            announcer.reach = run
+            announcer.extend(run)
             return True
         return False
 

@@ -60,16 +60,56 @@ _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 """How many there are of each kind, two columns of numbers, or a time. They are no titles."""
 _LONGEST, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
+_SHORT_TITLE, _LONG_PROSE = 60, 70
+"""Most code points of a title right above a paragraph, and fewest of the paragraph."""
+_NUMBERED_TITLE = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^.!?;:]*[^\W_]")
 _OPENING = "\"'“‘«([*_`"
 _LONGEST_ANSWER = 8
-"""Most runs for each question of a list of answers. A story has fewer questions."""
+"""Most runs for each question, if the answers are not right below. A story has fewer questions."""
 _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 
 
 def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the blocks that are titles of the blocks below them."""
-    titles = _find_capitals(lines, blocks, runs)
+    titles = _find_capitals(lines, blocks, runs) | _find_above_prose(lines, blocks, runs)
     return titles.union(*_find_series(lines, blocks, runs, titles), _find_questions(lines, blocks, runs))
+
+
+def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
+    """Return the indices of the titles right above a paragraph.
+
+    A title begins a run, or has a number and stands below the end of a sentence. There are at least two, and
+    none recurs: names of speakers do.
+    """
+    found: dict[str, list[int]] = defaultdict(list)
+    for at, (block, below) in enumerate(pairwise(blocks)):
+        line = lines.texts[block.first].strip()
+        if block.kind != "line" or block.last - block.first > 1 or block.prefix or len(line) > _SHORT_TITLE:
+            continue
+        begins_run = not at or runs[at - 1] != runs[at]
+        is_above = below.kind == "sentence" and not below.prefix and below.end - below.start >= _LONG_PROSE
+        if is_above and runs[at + 1] == runs[at] and (begins_run or is_numbered_title(lines, block.first)):
+            is_indented = lines.indent(below.first) != lines.indent(block.first)
+            if line[0].isalnum() and not line[0].islower() and not is_indented and _is_plain_title(line):
+                found[line].append(at)
+    titles = {own[0] for own in found.values() if len(own) == 1}
+    return titles if len(titles) > 1 else set()
+
+
+def _is_plain_title(line: str) -> bool:
+    """Return whether a line has few words, and neither the end of a sentence nor a number of things."""
+    ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
+    return not ends and is_wordy(line) and len(line.split()) <= _MOST_TITLE_WORDS and not _NUMBERS.match(line)
+
+
+def is_numbered_title(lines: Lines, index: int) -> bool:
+    """Return whether a line is a title with a number, right below the end of a sentence."""
+    line = lines.texts[index].strip()
+    if not index or len(line) > _SHORT_TITLE or not _NUMBERED_TITLE.fullmatch(line):
+        return False
+    above, below = lines.texts[index - 1], lines.texts[index + 1 : index + 2]
+    is_below_end = above.rstrip("\"'”’)]*_ ").endswith(STOPS)
+    return is_below_end and bool(below) and not below[0].lstrip()[:1].islower()
 
 
 def is_question(line: str) -> bool:
@@ -91,7 +131,9 @@ def _find_questions(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) 
     ]
     questions = {*found}
     found = [at for at in found if at + 1 not in questions and blocks[at + 1].kind != "heading"]
-    return found if len(found) > 1 and len(found) * _LONGEST_ANSWER >= len({*runs}) else []
+    if len(found) * _LONGEST_ANSWER < len({*runs}):
+        found = [at for at in found if runs[at + 1] == runs[at]]
+    return found if len(found) > 1 else []
 
 
 def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
