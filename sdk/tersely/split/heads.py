@@ -24,7 +24,7 @@ _RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
 """Smallest depths of headings: underlined ones, lines like `--- a ---`, words with a number, numbered ones,
 other titles."""
 _INNER_TITLE, _QUESTION = 34, 40
-"""Depths of titles below one in capitals, and of questions."""
+"""Depths of titles below one in capitals, or right above a paragraph, and of questions."""
 _WORD = rf"(?:(?i:{COUNTED}|note)\s+)?"
 _FIRST = re.compile(rf"{_WORD}(?:1(?:[.):\s–—-]|$)|[AI][.):–—-])")
 """The number or the letter of the first title of a series."""
@@ -331,7 +331,8 @@ class Depths:
             if text.isupper():
                 self._capital_depth = _TITLE
                 return _TITLE
-            return _TITLE if self._capital_depth is None else _INNER_TITLE
+            is_tight = place.below is not None and place.below.run == place.run
+            return _INNER_TITLE if is_tight or self._capital_depth is not None else _TITLE
         bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
         signs = len(text) - len(text.lstrip(text[0]))
         style = text[0] * min(signs, _MANY_SIGNS) + (bracket if bracket in _AFTER_SIGNS else " ")

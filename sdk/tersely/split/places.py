@@ -11,7 +11,7 @@ from itertools import pairwise
 from tersely.split.lines import Block, Lines, remove_prefix, skip_comments
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import SPEAKER
-from tersely.split.titles import SECTION, find_apart, find_titles
+from tersely.split.titles import SECTION, find_apart, find_titles, is_numbered_title
 
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
@@ -177,6 +177,7 @@ def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -
             is_inside = not prefix and is_in_record(lines, block.first, below)
         is_near &= block.prefix == prefix or (is_inside and is_comment(block))
         goes_on = is_near and not is_rule(above, line_above) and not is_rule(block, line)
+        goes_on = goes_on and not (block.kind == "line" and is_numbered_title(lines, block.first))
         runs.append(runs[-1] + (not goes_on))
         if not goes_on:
             prefix = block.prefix

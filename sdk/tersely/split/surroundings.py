@@ -16,6 +16,7 @@ from tersely.split.places import CUE, FIELD_SIGNS, Place, announces
 from tersely.split.prose import SPEAKER
 from tersely.split.records import LABEL, OPTION, QUESTION, first_word
 from tersely.split.sentence_starts import COUNTED
+from tersely.split.titles import is_question
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
@@ -258,7 +259,8 @@ def is_title(place: Place) -> bool:
 def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
     """Return whether all blocks are paragraphs, and none looks like a head of others."""
     edges = [(lines.texts[b.first], lines.texts[b.last - 1]) for b in blocks if b.kind == "sentence"]
-    return len(edges) == len(blocks) and not any(_MAYBE_HEAD.match(a) or announces(b) for a, b in edges)
+    heads = (_MAYBE_HEAD.match(a) or announces(b) or (a == b and is_question(a)) for a, b in edges)
+    return len(edges) == len(blocks) and not any(heads)
 
 
 def announces_entries(place: Place) -> bool:

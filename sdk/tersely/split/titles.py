@@ -78,8 +78,7 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
 def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the titles right above a paragraph.
 
-    A title begins a run, or has a number and stands below the end of a sentence. There are at least two, and
-    none recurs: names of speakers do.
+    A title begins a run. There are at least two, and none recurs: names of speakers do.
     """
     found: dict[str, list[int]] = defaultdict(list)
     for at, (block, below) in enumerate(pairwise(blocks)):
@@ -88,9 +87,11 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
             continue
         begins_run = not at or runs[at - 1] != runs[at]
         is_above = below.kind == "sentence" and not below.prefix and below.end - below.start >= _LONG_PROSE
-        if is_above and runs[at + 1] == runs[at] and (begins_run or is_numbered_title(lines, block.first)):
+        if begins_run and is_above and runs[at + 1] == runs[at]:
             is_indented = lines.indent(below.first) != lines.indent(block.first)
-            if line[0].isalnum() and not line[0].islower() and not is_indented and _is_plain_title(line):
+            is_term = lines.texts[below.first].lstrip().startswith(":")
+            is_plain = line[0].isalnum() and not line[0].islower() and _is_plain_title(line)
+            if is_plain and not is_indented and not is_term:
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
