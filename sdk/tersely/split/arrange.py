@@ -13,6 +13,7 @@ from itertools import groupby
 
 from tersely.split.code import open_code
 from tersely.split.columns import open_rows
+from tersely.split.delimited import find_delimited
 from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
@@ -129,7 +130,8 @@ def _open(
     """Return the parts of a unit, the first at position `first`; none if its structure is not understood."""
     opener = _OPENERS.get(unit.kind)
     if unit.kind == "code":
-        if (inside := find_fences(text, unit.start, unit.end)) and depth < _DEEPEST:
+        inside = find_fences(text, unit.start, unit.end) or find_delimited(text, unit.start, unit.end)
+        if inside and depth < _DEEPEST:
             return list(_open_fences(text, unit, inside, sizes, first, depth))
         opener = open_quote if text.startswith(">", unit.start) else open_code
     node = opener(text, unit.start, unit.end, sizes) if opener else None

@@ -9,15 +9,17 @@ from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
 from tersely.split.records import first_word
 from tersely.split.sentence_starts import COUNTED
-from tersely.split.titles import CARGO, DATE, SERIES, is_question
+from tersely.split.titles import BACK_MATTER, CARGO, DATE, SERIES, is_question
 
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=](?:.*[^=])?\1)")
 """A heading after equals signs (AsciiDoc) or between them (wikitext): the more signs, the deeper."""
 _STARRED = re.compile(r"(\*{1,6}) (?!.*\*$)")
 """The stars before a heading of Org mode."""
-_LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
-_LATEX = re.compile(rf"\\({'|'.join(_LATEX_LEVELS)})\b")
+_LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
+_COMMANDS = (*_LATEX_LEVELS, "head1", "head2", "head3", "head4", "head5", "head6", "item")
+"""Commands of LaTeX and POD that begin headings, from the outermost."""
+_COMMAND = re.compile(rf"[\\=]({'|'.join(_COMMANDS)})\b")
 _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 """A heading before a row of signs, as Ansible prints it for each PLAY and TASK."""
 _RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
@@ -299,12 +301,12 @@ class Depths:
             return _TITLE + len(text) - len(text.lstrip("|"))
         if hashes := _HASHES.match(text):
             return len(hashes[1])
-        if signed := _SIGNED.fullmatch(text):
+        if signed := _SIGNED.fullmatch(text.rsplit("\n", 1)[-1]):
             return len(signed[1])
         if starred := _STARRED.match(text):
             return len(starred[1])
-        if latex := _LATEX.match(text):
-            return _LATEX_LEVELS.index(latex[1])
+        if command := _COMMAND.match(text):
+            return _COMMANDS.index(command[1])
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)
@@ -324,9 +326,12 @@ class Depths:
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():
             # If a heading such as `--- a ---` came first, underlined headings are inside its section.
-            is_inside = self._styles and self._styles[0][0] != "\n"
-            base = _SECTION if is_inside else _RULED
-            return base + self._find_style("\n" + rule + text[0] * (not text[0].isalnum()))
+            style = "\n" + rule + text[0] * (not text[0].isalnum())
+            offset = self._find_style(style)
+            is_inside = any(other[0] != "\n" for other in self._styles[: self._styles.index(style)])
+            return offset + (_SECTION if is_inside else _RULED)
+        if BACK_MATTER.fullmatch(text):
+            return _NUMBERED
         if text[0].isalnum():
             if text.isupper():
                 self._capital_depth = _TITLE

@@ -41,6 +41,10 @@ _ORG = (
     re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
 )
 _SIGNED = re.compile(r"^={1,6} *\S", re.MULTILINE)
+_ASCIIDOC = (
+    re.compile(r"^={1,5} [^\W_](?!.*=[ \t]*$)", re.MULTILINE),
+    re.compile(r"^(?:\[[\w%.,\"'= #-]+\]|:[a-z][\w-]*:.*|\|===)[ \t]*$", re.MULTILINE),
+)
 
 # Comments, prompts, queries, and statements of Ruby such as `return 3 if a.nil?`. They are code even if their
 # words read like a sentence.
@@ -96,10 +100,6 @@ CLOSER = re.compile(
 """Lines that only close the blocks above them."""
 TICKED = re.compile(r"\[(?:[*+!x? -]|\d+/\d+)\]\s")
 """A sign, or a step such as 2/4, in brackets at the start of a line of a report, or of a task."""
-REPORT = re.compile(
-    r"(?!.*[.!?]\s).*\s\.{3}|[A-Z\d]+(?:-[A-Z\d]+)*\.?(?:\s+[A-Z\d]+(?:-[A-Z\d]+)*\.?){1,5}", re.DOTALL
-)
-"""A line that says what is being done, such as `Listing cranes ...`, or a few words in capitals."""
 FRAME = re.compile(r"#\d+\s")
 """The number of a frame of the stack, as debuggers print it."""
 
@@ -163,6 +163,11 @@ class Lines:
         """Whether lines that begin with stars are headings, as in org: they nest, and text follows them at
         once. In wikitext and AsciiDoc, whose headings have equals signs, they are lists."""
         return all(pattern.search(self.text) for pattern in _ORG) and not _SIGNED.search(self.text)
+
+    @cached_property
+    def is_asciidoc(self) -> bool:
+        """Whether a heading begins with equals signs, and something has attributes."""
+        return all(pattern.search(self.text) for pattern in _ASCIIDOC)
 
     @cached_property
     def enclosed(self) -> set[int]:

@@ -11,10 +11,14 @@ from tersely.units import Series
 
 ITEM = re.compile(
     r"""\s*(?:
-      [-*+•‣◦▪●○×–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
-      | [ivx]{2,5}\. | :[A-Za-z][\w ,*.`-]{0,60}: | \[(?P<reference>\d{1,3})\]
-      | \\item(?:\[[^\]\n]*\])?
-    )\s+\S""",
+      (?: [-*+•‣◦▪●○×–] | \.{1,2} | <\d{1,2}>                  # bullets, also of AsciiDoc
+        | \(?(?P<number>\d{1,3})[.)] | \[(?P<reference>\d{1,3})\]
+        | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\) | [ivx]{2,5}\.
+        | :[A-Za-z][\w ,*.`-]{0,60}: | [\w`*][\w .`*/-]{0,60}::         # fields, described terms
+        | \\item(?:\[[^\]\n]*\])?
+      )\s+\S
+      | \\bibitem\b
+    )""",
     re.VERBOSE,
 )
 _REFERENCE = re.compile(r"\s*\[(\d{1,3})\]\s+\S")
@@ -33,6 +37,8 @@ _MARKED = re.compile(
     | \*{{1,6}}\ +\S                                                    # org
     | ={{1,6}}\ +[^\W_]                                                 # AsciiDoc
     | [ \t]*\\(?:part|chapter|(?:sub){{0,2}}section)\*?\{{              # LaTeX
+    | [ \t]*\\(?:sub)?paragraph\*?\{{[^\n}}]*\}}[ \t]*$
+    | =(?:head[1-6]|item)\ +\S                                          # POD
     | [^\W\d_][^\n|]*\ (?P<sign>[*=#~])(?P=sign){{4,}}[ \t]*$           # filled with signs up to the margin
     """,
     re.MULTILINE | re.VERBOSE,
@@ -71,7 +77,7 @@ def is_reference(lines: Lines, index: int) -> bool:
     or the number before is near above."""
     entry = _REFERENCE.match(lines.texts[index])
     if entry is None:
-        return False
+        return lines.texts[index].lstrip().startswith("\\bibitem")
     near = {
         found[1] for line in lines.texts[max(0, index - _NEAR) : index] if (found := _REFERENCE.match(line))
     }

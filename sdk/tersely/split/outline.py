@@ -30,8 +30,10 @@ _DEEPEST = 16
 _MAX_HEADS = 64
 """If a head needs more units than this, the blocks under it do not need them, so that chains stay short."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
-_SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{RULED.pattern}")
-"""A line that says nothing, such as `}`, or `} -> null` of Terraform, or `\\hline` of LaTeX."""
+_SIGNS = re.compile(
+    rf"[\W_]*|\s*[)\]}}]\W*null\W*|\s*\(\d{{1,3}}\)|{RULED.pattern}|=(?:over|back|cut|pod)\b.*"
+)
+"""A line that says nothing: `}`, `} -> null` of Terraform, `\\hline` of LaTeX, or the number of a formula."""
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> dict[int, Link]:

@@ -19,11 +19,14 @@ _NUMBER = re.compile(
 )
 _FOOTER = re.compile(r".*\[Page [\divxl]+\]\s*")
 """A number that stands alone, and the last line of a page of an RFC."""
+_BLANK = re.compile(r"\n[^\S\n]*\n")
 _INK = re.compile(r"\S")
 _DIGITS = re.compile(r"\d+")
-_ENDS = (".", "!", "?", ":", ";")
-_LONG = 55
-"""Fewest code points of a full line. A sentence without an end goes on after it."""
+_NARROW, _NEARLY_FULL = 36, 0.75
+"""Fewest code points of a line after which a sentence goes on with a capital: alone, and as a share of the
+lines above it."""
+_SAMPLE = 600
+"""Code points on each side of a page break that are looked at."""
 _MOST_BLANK = 12
 """Most blank lines between the text and the footer, or between the running head and the text."""
 
@@ -35,6 +38,18 @@ class PageBreak(NamedTuple):
     end: int
     is_inside: bool
     """Whether a sentence goes on in the next page."""
+
+
+def _goes_on(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence goes on after the page break `text[start:end]`."""
+    *above, left = [line.rstrip() for line in text[max(0, start - _SAMPLE) : start].split("\n")[-4:]]
+    right = text[end : end + _SAMPLE].lstrip()[:1]
+    if not left or not right or left.endswith((".", "!", "?")):
+        return False
+    if right.islower():
+        return True
+    is_full = len(left) >= _NARROW and len(left) >= _NEARLY_FULL * max(map(len, above), default=0)
+    return is_full and not left.endswith((":", ";"))
 
 
 def remove_breaks(text: str, breaks: Sequence[PageBreak]) -> str:
@@ -53,6 +68,8 @@ def remove_breaks(text: str, breaks: Sequence[PageBreak]) -> str:
 def find_page_breaks(text: str) -> list[PageBreak]:
     """Return the page breaks of a text, in order. The text has `\\f` at the start of each page.
 
+    A running head recurs, and a blank line is below it. Column names that recur have their rows right below.
+
     Takes time linear in the length of the text.
     """
     feeds = [found.start() for found in re.finditer("\f", text)]
@@ -60,14 +77,14 @@ def find_page_breaks(text: str) -> list[PageBreak]:
     breaks: list[PageBreak] = []
     for feed in feeds:
         head, end = _read_head(text, feed)
-        if not head or heads[head] < 2:
+        if not head or heads[head] < 2 or not _BLANK.match(text, end):
             end = feed + 1
         end = _skip_blank(text, end)
         start = _find_footer(text, feed, breaks[-1].end if breaks else 0)
-        left, right = text[text.rfind("\n", 0, start) + 1 : start].rstrip(), text[end : end + _LONG].lstrip()
-        goes_on = right[:1].islower() or len(left) >= _LONG
-        breaks.append(PageBreak(start, end, bool(left) and not left.endswith(_ENDS) and goes_on))
-    return breaks
+        breaks.append(PageBreak(start, end, _goes_on(text, start, end)))
+    end = len(text.rstrip())
+    start = _find_footer(text, end, breaks[-1].end if breaks else 0)
+    return [*breaks, PageBreak(start, end, False)] if start < end else breaks
 
 
 def tie_halves(units: list[Unit], breaks: Sequence[PageBreak]) -> None:

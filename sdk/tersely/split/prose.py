@@ -14,7 +14,6 @@ from itertools import pairwise
 from tersely.split.columns import find_edges, have_gaps
 from tersely.split.lines import (
     PREFIX,
-    REPORT,
     TICKED,
     WORD,
     Block,
@@ -91,6 +90,10 @@ _WIDTHS = range(40, 131)
 _NEARLY_FULL = 0.75
 _WRAPPED = 30
 """Fewest code points of a line if its sentence may continue in the next line."""
+_REPORT = re.compile(
+    r"(?!.*[.!?]\s).*\s\.{3}|[A-Z\d]+(?:-[A-Z\d]+)*\.?(?:\s+[A-Z\d]+(?:-[A-Z\d]+)*\.?){1,5}", re.DOTALL
+)
+"""A line that says what is being done, such as `Listing cranes ...`, or a few words in capitals."""
 _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 """The start of an item, whose further lines are indented."""
 _COUNTED = re.compile(r"\s*\d{1,3}(?:\.\d{1,3})+[.)]?\s+")
@@ -208,7 +211,7 @@ def is_prose(text: str) -> bool:
         or " # " in sample
         or _MODE.match(sample)
         or TICKED.match(sample)
-        or REPORT.fullmatch(sample)
+        or _REPORT.fullmatch(sample)
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or ("..." in sample and _LED.match(sample))

@@ -25,6 +25,7 @@ from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, lea
 from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.database import RECORDS
+from tersely.split.delimited import DELIMITED
 from tersely.split.diffs import DIFFS
 from tersely.split.figures import FIGURES
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
@@ -51,6 +52,7 @@ from tersely.units import Kind, Unit
 _WHOLE_FORMATS = (WHOLE_XML, WHOLE_PAGE, WHOLE_STANZAS, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
 _FORMATS = (
     *FENCES,
+    *DELIMITED,
     FRONT_MATTER,
     *PREFIXED,
     STREAMS,
@@ -227,6 +229,10 @@ def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | No
     while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
         above, line = lines.texts[end - 1 : end + 1]
         width = max(width, len(above.rstrip()))
+        if line.strip() == "+" and lines.is_asciidoc:
+            block = _find_format(_FORMATS, lines, end + 1, True)
+            end = block[0] if block else lines.find_blank(end)
+            continue
         if is_bulleted and lines.indent(end) < lines.indent(index):
             break
         if (

@@ -54,6 +54,12 @@ _STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
 _TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
 """An item that announces the lines below it."""
 _BOLD = re.compile(r"\*\*(?![\s*])(?:(?!\*\*).)*[^\s*.!?,;:]\*\*")
+BACK_MATTER = re.compile(
+    r"\s*(?:references|bibliography|works cited|acknowledge?ments?|author(?:['’]s|s['’]|s)? address(?:es)?"
+    r"|funding|contributors|glossary|index|endnotes|conflicts? of interest|supplementary materials?)\s*",
+    re.IGNORECASE,
+)
+"""The title of a part at the end of a text, which is in none of the numbered sections above it."""
 _PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
 """A name and its value in brackets. Several of them are no titles."""
 _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
@@ -72,6 +78,9 @@ _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the blocks that are titles of the blocks below them."""
     titles = _find_capitals(lines, blocks, runs) | _find_above_prose(lines, blocks, runs)
+    own_lines = (at for at, block in enumerate(blocks[:-1]) if block.kind == "line")
+    numbered = {at for at in own_lines if is_numbered_title(lines, blocks[at].first)}
+    titles |= numbered if len(numbered) > 1 else set()
     return titles.union(*_find_series(lines, blocks, runs, titles), _find_questions(lines, blocks, runs))
 
 
@@ -95,6 +104,12 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
+
+
+def _is_tight(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
+    """Return whether a title with a number stands between the end of a sentence and a paragraph."""
+    below = blocks[at + 1] if at + 1 < len(blocks) else None
+    return below is not None and below.kind == "sentence" and is_numbered_title(lines, blocks[at].first)
 
 
 def _is_plain_title(line: str) -> bool:
@@ -148,6 +163,7 @@ def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
     titles = {lines.texts[blocks[at].first].strip() for at in starts}
     are_divided = all(1 in gaps[start : end - 1] for start, end in records)
     are_titles = all(_is_short_line(lines, blocks[at]) for at in starts)
+    are_titles = are_titles and not any(map(_NUMBERED_TITLE.fullmatch, titles))
     return {*starts} if 1 < len(starts) == len(titles) and are_divided and are_titles else set()
 
 
@@ -177,6 +193,7 @@ def _find_series(
         line = lines.texts[block.first].strip()
         begins_run = not at or runs[at - 1] != runs[at]
         begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
+        begins_run |= block.kind == "list_item" and is_numbered_title(lines, block.first)
         if block.kind not in ("line", "heading", "list_item") or not _may_be_title(line):
             continue
         counted = SERIES.match(line)
@@ -188,7 +205,11 @@ def _find_series(
             continue
         if block.kind == "list_item":
             is_alone = block.last - block.first == 1 and at + 1 < len(runs) and runs[at + 1] != runs[at]
-            if is_alone and (item := CLAUSE.match(line)) and item["number"].isdigit():
+            if (
+                (is_alone or _is_tight(lines, blocks, at))
+                and (item := CLAUSE.match(line))
+                and item["number"].isdigit()
+            ):
                 found["item"].append(at)
                 numbers[at] = item["number"]
         elif DATE.fullmatch(line):
@@ -274,6 +295,8 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
         return "line"
     if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
+        return "heading"
+    if BACK_MATTER.fullmatch(line) and index and lines.is_blank(index - 1) and index + 1 < len(lines):
         return "heading"
     is_bold = len(line) <= _LONGEST_SECTION and _BOLD.fullmatch(line) is not None
     if not is_bold and (

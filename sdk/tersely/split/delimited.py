@@ -1,0 +1,80 @@
+"""Blocks between two lines: delimiters of AsciiDoc, with the title and the attributes above, and environments
+of LaTeX."""
+
+from __future__ import annotations
+
+import re
+
+from tersely.split.lines import Format, Lines, Range, find_lines
+
+_ABOVE = re.compile(r"\[[^\]\n]*\]\s*$|\.[^\s.].*$")
+"""The attributes or the title of a block."""
+_DELIMITER = re.compile(r"(?:-{4,}|={4,}|\*{4,}|_{4,}|\.{4,}|\+{4,}|/{4,}|[|,:!]===|--)\s*$")
+_ANCHOR = re.compile(r"\[\[[^\]\n]+\]\]\s*\n={1,6} \S")
+_MOST_ABOVE = 4
+_BEGIN = re.compile(r"[ \t]*\\begin\{(?!document\}|tabular|longtable|array)([A-Za-z]+\*?)\}")
+
+
+def _find_block_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the block that starts at a line, or after the paragraph below its attributes."""
+    if not lines.is_asciidoc:
+        return None
+    first = index
+    while first < len(lines) and first - index < _MOST_ABOVE and _ABOVE.match(lines.texts[first]):
+        first += 1
+    if (
+        first == len(lines)
+        or lines.is_blank(first)
+        or lines.texts[first].startswith(("= ", "== ", "*", ". "))
+    ):
+        return None
+    if not _DELIMITER.match(lines.texts[first]):
+        return lines.find_blank(first) if first > index and lines.texts[index].startswith("[") else None
+    above = lines.texts[index - 1].strip() if index else ""
+    if (first == index and above not in ("", "+")) or lines.code_budget <= 0:
+        return None
+    closing = lines.texts[first].rstrip()
+    for end in range(first + 1, len(lines)):
+        if lines.texts[end].rstrip() == closing:
+            return end + 1
+    lines.code_budget -= len(lines.text) - lines.starts[index]
+    return None
+
+
+def _find_anchored_end(lines: Lines, index: int) -> int | None:
+    return index + 2 if lines.is_asciidoc else None
+
+
+def _find_environment_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the environment that begins at a line, if it ends in a line of its own."""
+    opening = _BEGIN.match(lines.texts[index])
+    if opening is None or lines.code_budget <= 0:
+        return None
+    name, depth = opening[1], 0
+    for end in range(index, len(lines)):
+        line = lines.texts[end]
+        depth += line.count(f"\\begin{{{name}}}") - line.count(f"\\end{{{name}}}")
+        if depth <= 0:
+            return end + 1 if end > index and line.strip() == f"\\end{{{name}}}" else None
+    lines.code_budget -= len(lines.text) - lines.starts[index]
+    return None
+
+
+DELIMITED = (
+    Format("code", _BEGIN, _find_environment_end),
+    Format("heading", _ANCHOR, _find_anchored_end),
+    Format("code", re.compile(rf"(?:{_ABOVE.pattern}|{_DELIMITER.pattern})", re.MULTILINE), _find_block_end),
+)
+
+
+def find_delimited(text: str, start: int, end: int) -> Range | None:
+    """Return the range between the delimiters of a block; None if it has none."""
+    lines = list(find_lines(text, start, end))
+    if (opening := _BEGIN.match(text, start)) and len(lines) > 2:
+        closes = text[slice(*lines[-1])].strip() == f"\\end{{{opening[1]}}}"
+        return (lines[1][0], lines[-2][1]) if closes else None
+    first = next((at for at, line in enumerate(lines) if not _ABOVE.match(text[slice(*line)])), len(lines))
+    if first > len(lines) - 3 or not _DELIMITER.match(text[slice(*lines[first])]):
+        return None
+    opening, closing = (text[slice(*lines[at])].strip() for at in (first, -1))
+    return (lines[first + 1][0], lines[-2][1]) if opening == closing else None
