@@ -5,8 +5,8 @@ replaced by a mark that counts them. A run that is shorter than its mark is kept
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
 dropped between them, unless these two and everything between them are whole sentences of prose, none of them
-begins with the number of a clause, and none that is dropped is the head of another one, as the first sentence
-of a speaker is. If a unit was cut, a mark is also added wherever pieces of it are missing next to a kept one.
+begins with the number of a clause or with a name and a colon, and none that is dropped is the head of another
+one. If a unit was cut, a mark is also added wherever pieces of it are missing next to a kept one.
 With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none.
 """
 
@@ -23,6 +23,8 @@ from tersely.units import Series, Unit
 _LONG, _SHORT = "[…]", "…"
 _CLAUSE = re.compile(r"(?:§\s*)?\d{1,3}(?:\.\d{1,3})+[.)]?\s")
 """The number at the start of a clause, such as 1.12. Without a mark, a gap in the numbers puzzles readers."""
+_LABEL = re.compile(r"\*{0,2}[^\W\d_a-z][^\W_]*(?:[ .'’-]+[^\W_]+){0,4}:\*{0,2}\s")
+"""A name and a colon: of a speaker, or of what is said about something."""
 
 
 class Omission(NamedTuple):
@@ -156,7 +158,8 @@ def _are_markup(units: Sequence[Unit]) -> bool:
 
 def _is_prose(text: str, unit: Unit) -> bool:
     if unit.kind == "sentence" and unit.link.series is None:
-        return unit.link.role != "frame" and not _CLAUSE.match(text, unit.start)
+        is_named = _CLAUSE.match(text, unit.start) or _LABEL.match(text, unit.start)
+        return unit.link.role != "frame" and not is_named
     return unit.link.role == "markup"
 
 

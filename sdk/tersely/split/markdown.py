@@ -11,10 +11,11 @@ from tersely.units import Series
 
 ITEM = re.compile(
     r"""\s*(?:
-      (?: [-*+•‣◦▪●○×–] | \.{1,2} | <\d{1,2}>                  # bullets, also of AsciiDoc
+      (?: [-*+•‣◦▪●○×–]
         | \(?(?P<number>\d{1,3})[.)] | \[(?P<reference>\d{1,3})\]
         | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\) | [ivx]{2,5}\.
-        | :[A-Za-z][\w ,*.`-]{0,60}: | [\w`*][\w .`*/-]{0,60}::         # fields, described terms
+        | :[A-Za-z][\w ,*.`-]{0,60}:                                        # a field
+        | (?P<asciidoc>\.{1,2} | <\d{1,2}> | [\w`*][\w .`*/-]{0,60}::)
         | \\item(?:\[[^\]\n]*\])?
       )\s+\S
       | \\bibitem\b
@@ -60,6 +61,8 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
         return False
     if item["reference"]:
         return is_reference(lines, index)
+    if item["asciidoc"]:
+        return lines.is_asciidoc
     if letter := item["letter"]:  # "A. Smith" is a name unless "B." is near
         neighbours = texts[max(index - 2, 0) : index] + texts[index + 1 : index + 3]
         near = {line.lstrip()[:2] for line in neighbours}

@@ -27,7 +27,15 @@ from tersely.split.lines import (
 )
 from tersely.split.nodes import goes_on
 from tersely.split.sentence_starts import CLOSING, COUNTED, PHRASE, is_abbreviation
-from tersely.split.titles import SECTION, STOPS, find_line_kind, is_numbered_title, is_question, is_title
+from tersely.split.titles import (
+    SECTION,
+    STOPS,
+    find_line_kind,
+    is_byline,
+    is_numbered_title,
+    is_question,
+    is_title,
+)
 from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
@@ -129,7 +137,8 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and prefixes[line] == prefixes[start]
             and not (is_dialogue and spoken[line])
             and not (is_record and _LABEL.match(texts[line]))
-            and not (line == 1 and is_question(texts[0]))
+            and not (line == 1 and (is_question(texts[0]) or is_byline(texts[1])))
+            and not (line == 2 and is_byline(texts[1]))
             and not any(map(titled.__contains__, (line - 1, line)))
             and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
         ):

@@ -66,8 +66,11 @@ _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 """How many there are of each kind, two columns of numbers, or a time. They are no titles."""
 _LONGEST, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
-_SHORT_TITLE, _LONG_PROSE = 60, 70
+_SHORT_TITLE, _LONG_PROSE = 60, 40
 """Most code points of a title right above a paragraph, and fewest of the paragraph."""
+_BYLINE = re.compile(r"\s*(?i:by|von|par) [A-ZÄÖÜÉ][^.!?]{2,60}$")
+_ADDRESS = re.compile(r"\s*(?:link: )?https?://\S+$", re.IGNORECASE)
+"""A line with an author or an address, which may stand between a title and its text."""
 _NUMBERED_TITLE = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^.!?;:]*[^\W_]")
 _OPENING = "\"'“‘«([*_`"
 _LONGEST_ANSWER = 8
@@ -90,11 +93,14 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
     A title begins a run. There are at least two, and none recurs: names of speakers do.
     """
     found: dict[str, list[int]] = defaultdict(list)
-    for at, (block, below) in enumerate(pairwise(blocks)):
+    for at, block in enumerate(blocks[:-1]):
         line = lines.texts[block.first].strip()
         if block.kind != "line" or block.last - block.first > 1 or block.prefix or len(line) > _SHORT_TITLE:
             continue
         begins_run = not at or runs[at - 1] != runs[at]
+        between = [lines.texts[own.first] for own in blocks[at + 1 : at + 3]]
+        skipped = [bool(is_byline(own) or _ADDRESS.match(own)) for own in between]
+        below = blocks[min(at + 1 + ([*skipped, False].index(False)), len(blocks) - 1)]
         is_above = below.kind == "sentence" and not below.prefix and below.end - below.start >= _LONG_PROSE
         if begins_run and is_above and runs[at + 1] == runs[at]:
             is_indented = lines.indent(below.first) != lines.indent(block.first)
@@ -104,6 +110,11 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
+
+
+def is_byline(line: str) -> bool:
+    """Return whether a line names an author, as in `by Ada King, 3 May 2026`."""
+    return _BYLINE.match(line) is not None
 
 
 def _is_tight(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
