@@ -182,3 +182,8 @@ def test_a_gap_that_loses_a_speaker_has_a_mark() -> None:
     result = Compressor().compress("What colour is the crane? When is the lamp lit?", [text], budget=32)
     assert "Ben" not in result.text
     assert result.text.index("red") < result.text.index("[…]") < result.text.index("Cleo")
+
+
+def test_two_lists_below_labels_that_are_alone() -> None:
+    text = "Your work:\n\nYou will:\n* pull the rope of 4 cranes\n\nYour skills:\n\nWe seek:\n* 3 years on a pier\n"
+    assert find_needs(text, "* 3 years on a pier") >= {"We seek:"}

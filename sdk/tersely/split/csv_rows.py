@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tersely.split.lines import Format, Likeness, Lines, find_lines
+from tersely.split.likeness import Likeness
+from tersely.split.lines import Format, Lines, find_lines
 from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 

@@ -76,7 +76,8 @@ def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
     """Return the cycle of each line from the start of a region to the end of its last record's run."""
     found: dict[Place, Cycle] = {}
     for region in find_regions(places):
-        if owners := _find_owners(region):
+        owners = _find_owners(region) or ()
+        if any(owner is not None for owner in owners):
             _add(found, region, owners)
     return found
 

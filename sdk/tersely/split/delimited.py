@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from tersely.split.lines import Format, Lines, Range, find_lines
+from tersely.split.markdown import is_asciidoc
 
 _ABOVE = re.compile(r"\[[^\]\n]*\]\s*$|\.[^\s.].*$")
 """The attributes or the title of a block."""
@@ -17,7 +18,7 @@ _BEGIN = re.compile(r"[ \t]*\\begin\{(?!document\}|tabular|longtable|array)([A-Z
 
 def _find_block_end(lines: Lines, index: int) -> int | None:
     """Return the index after the block that starts at a line, or after the paragraph below its attributes."""
-    if not lines.is_asciidoc:
+    if not is_asciidoc(lines):
         return None
     first = index
     while first < len(lines) and first - index < _MOST_ABOVE and _ABOVE.match(lines.texts[first]):
@@ -42,7 +43,7 @@ def _find_block_end(lines: Lines, index: int) -> int | None:
 
 
 def _find_anchored_end(lines: Lines, index: int) -> int | None:
-    return index + 2 if lines.is_asciidoc else None
+    return index + 2 if is_asciidoc(lines) else None
 
 
 def _find_environment_end(lines: Lines, index: int) -> int | None:

@@ -187,13 +187,13 @@ def is_note(place: Place) -> bool:
 
 
 def introduces(place: Place) -> bool:
-    """Return whether a paragraph is right above what it introduces: a list that counts from `1` or `a`, or,
-    if it is a question of one line, any list or boxes to tick. Neither is dialogue."""
+    """Return whether a block is right above what it introduces: a line above any list, a paragraph above one
+    that counts from `1` or `a`, a question of one line above any list or boxes to tick. None is dialogue."""
     below = place.below
-    if below is None or below.run != place.run or below.indent > place.indent:
+    if below is None or below.run != place.run or below.indent > place.indent or place.speaks or below.speaks:
         return False
-    if place.block.kind != "sentence" or place.speaks or below.speaks:
-        return False
+    if place.block.kind != "sentence":
+        return place.block.kind == "line" and below.block.kind == "list_item"
     asks = place.block.last - place.block.first == 1 and place.line.rstrip().endswith("?")
     if asks and not TICKED.match(place.line) and is_choice(below):
         return True

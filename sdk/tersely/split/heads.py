@@ -9,7 +9,7 @@ from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
 from tersely.split.records import first_word
 from tersely.split.sentence_starts import COUNTED
-from tersely.split.titles import BACK_MATTER, CARGO, DATE, SERIES, is_question
+from tersely.split.titles import BACK_MATTER, CARGO, DATE, SERIES, is_question, is_stamped
 
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=](?:.*[^=])?\1)")
@@ -310,7 +310,7 @@ class Depths:
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)
-        if is_question(text):
+        if is_question(text) or is_stamped(text, place.block._replace(kind="line")):
             return _QUESTION
         if CARGO.match(place.line):
             return _RULED

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tersely.split.lines import Format, Likeness, Lines, Range, WholeFormat
+from tersely.split.likeness import Likeness
+from tersely.split.lines import Format, Lines, Range, WholeFormat
 from tersely.split.markdown import find_fence_end
 
 _PAGE = re.compile(

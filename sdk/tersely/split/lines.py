@@ -1,8 +1,4 @@
-"""The lines of a text: where each starts, how far it is indented and how much it looks like code.
-
-Nothing here parses a language. A line counts as code if its shape is rare in prose (assignments, calls,
-braces, prompts, tags).
-"""
+"""The lines of a text: where each starts, and how far it is indented."""
 
 from __future__ import annotations
 
@@ -10,11 +6,11 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from tersely.split.likeness import Likeness, rate_line
 from tersely.units import Kind
 
 Range = tuple[int, int]
@@ -36,59 +32,6 @@ _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 _LINE = re.compile(r"[^\n\r]*")
 _WHOLE_LINE = re.compile(r"[^\r\n]+(?:\r\n?|\n)?|\r\n?|\n")
-_ORG = (
-    re.compile(r"^\*{2,6} +\S(?!.*\*[ \t]*$)", re.MULTILINE),
-    re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
-)
-_SIGNED = re.compile(r"^={1,6} *\S", re.MULTILINE)
-_ASCIIDOC = (
-    re.compile(r"^={1,5} [^\W_](?!.*=[ \t]*$)", re.MULTILINE),
-    re.compile(r"^(?:\[[\w%.,\"'= #-]+\]|:[a-z][\w-]*:.*|\|===)[ \t]*$", re.MULTILINE),
-)
-
-# Comments, prompts, queries, and statements of Ruby such as `return 3 if a.nil?`. They are code even if their
-# words read like a sentence.
-_UNMISTAKABLE = re.compile(
-    r"""(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
-    |\#(?:include|define|ifdef|endif|pragma)\b
-    |<\?|<!--|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git
-    |SELECT\ .*\ FROM\ |(?:return|raise|yield|next|break)\b.*\ (?:if|unless)\ .*\w\.\w+[?!]$)""",
-    re.VERBOSE,
-)
-_SENTENCE_LIKE = re.compile(r"(?:[^\W\d_][^\W\d_’'-]*[,;:]? ){4}[^\W\d_]{2,}")
-_CODE = re.compile(
-    r"""(?:
-      [}\])]+[;,)]*$                                                              # closing brackets
-    | (?:async\ )?(?:def|class|fn|func|function|pub|struct|enum|interface|trait|impl|module)\s+\w.*[:{(]$
-    | (?:async\ )?(?:def|fn|func|function)\ +\w+\(.*\).*
-    | import\s+[\w.*{}"'/@, -]+;?$ | from\s+[\w.]+\s+import\s.+ | using\s[\w.]+;$ | package\s[\w.]+;?$
-    | (?:(?:const|let|var|val|final|static|public|private|local|my|int|float|double|char|bool|auto
-      |export)\s+)*+
-      [$@*&]*[A-Za-z_][\w.$\[\]'"]*(?:\s*+:\s*+[\w\[\],.|]++(?:\ +[\w\[\],.|]++)*+)?\s*+
-      (?:=|:=|\+=|-=|\*=|\|=|=>|<-)\s*[^\s=].*
-    | </?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>.*                                        # a tag
-    | [\w.$]++(?:(?:::|->)[\w.]++)*+\(.*\)[;,:{]?(?:\s*(?:\#|//).*)?$              # a call
-    | "[^"]*"\s*:\s*\S.* | '[^']*'\s*:\s*\S.*                                     # a dictionary entry
-    | .*[({\[,]\s*\{$ | .*\)\s*(?:->.*|=>.*)?[{:]$ | \{$
-    | .*[=()\[\]<>].*;$
-    | (?:SELECT|INSERT\ INTO|UPDATE|DELETE\ FROM|CREATE\ (?:TABLE|INDEX|VIEW)|ALTER\ TABLE|DROP\ TABLE
-      |GROUP\ BY|ORDER\ BY|(?:LEFT\ |INNER\ |RIGHT\ |OUTER\ )?JOIN|VALUES)\b.*
-    )""",
-    re.VERBOSE,
-)
-_MAYBE = re.compile(
-    r"""(?:
-      (?:if|elif|else|for|while|try|except|finally|with|match|case|switch|do)\b.*[:{]$
-    | (?:return|yield|raise|throw|await|assert|del|pass|break|continue|end|fi|done|esac)\b(?:.*[^.?!])?$
-    | (?:FROM|WHERE|AND|OR|LIMIT|SET|ON)\s.*
-    | (?:sudo|pip3?|npm|npx|yarn|git|docker|curl|wget|apt|apt-get|cd|ls|export|conda|brew|cargo|go|python3?
-      |make|kubectl|mkdir|cp|mv|rm|echo|cat|grep|chmod|ssh)\s+[-\w./$"'~]+.*
-    | \#\s.* | -{1,2}\w[\w-]*.* | [\w./-]+\s+-{1,2}\w.* | .*(?:->|=>|::|!=|==|&&|\|\||\\)\s*\S*.*
-    | [\w.-]+:(?:\s+\S{1,40})?$ | "(?:[^"\\]|\\.)*",?$ | [\d.,\s\[\]()x+*/=-]+$ | .*[;{}\\]$
-    )""",
-    re.VERBOSE,
-)
-
 OPENED_COMMENT = re.compile(r"\s*/\*(?!.*\*/)")
 """The first line of a block comment that a later line closes."""
 PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[.:,~|>!]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
@@ -102,15 +45,6 @@ TICKED = re.compile(r"\[(?:[*+!x? -]|\d+/\d+)\]\s")
 """A sign, or a step such as 2/4, in brackets at the start of a line of a report, or of a task."""
 FRAME = re.compile(r"#\d+\s")
 """The number of a frame of the stack, as debuggers print it."""
-
-
-class Likeness(IntEnum):
-    """Likeness of a line's shape to code."""
-
-    PROSE = 0
-    UNCLEAR = 1
-    MAYBE = 2
-    CODE = 3
 
 
 class Lines:
@@ -140,6 +74,7 @@ class Lines:
         self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
         self.none_before = Counter[Kind]()
         self.record_keys = set[str]()
+        self._found: dict[re.Pattern[str], bool] = {}
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 
@@ -158,16 +93,11 @@ class Lines:
         """Return whether the lines first..end-1 have at most `LONGEST_ITEM` code points."""
         return self.end_of(end - 1) - self.starts[first] <= LONGEST_ITEM
 
-    @cached_property
-    def has_starred_headings(self) -> bool:
-        """Whether lines that begin with stars are headings, as in org: they nest, and text follows them at
-        once. In wikitext and AsciiDoc, whose headings have equals signs, they are lists."""
-        return all(pattern.search(self.text) for pattern in _ORG) and not _SIGNED.search(self.text)
-
-    @cached_property
-    def is_asciidoc(self) -> bool:
-        """Whether a heading begins with equals signs, and something has attributes."""
-        return all(pattern.search(self.text) for pattern in _ASCIIDOC)
+    def has(self, pattern: re.Pattern[str]) -> bool:
+        """Return whether a pattern is found somewhere in the text. It is searched once."""
+        if pattern not in self._found:
+            self._found[pattern] = pattern.search(self.text) is not None
+        return self._found[pattern]
 
     @cached_property
     def enclosed(self) -> set[int]:
@@ -271,18 +201,6 @@ def unify_crlf(text: str) -> str:
     Offsets stay the same.
     """
     return text.replace("\r\n", " \n")
-
-
-def rate_line(line: str) -> Likeness:
-    """Return how much a line looks like code. The line is not blank."""
-    line = line.strip()[:400].rstrip()
-    if _UNMISTAKABLE.match(line):
-        return Likeness.CODE
-    if _SENTENCE_LIKE.search(line):
-        return Likeness.PROSE
-    if _CODE.match(line):
-        return Likeness.UNCLEAR if line.endswith((".", "?", "!")) else Likeness.CODE
-    return Likeness.MAYBE if _MAYBE.match(line) else Likeness.UNCLEAR
 
 
 def find_lines(text: str, start: int, end: int) -> Iterator[Range]:

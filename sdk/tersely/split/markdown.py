@@ -24,6 +24,15 @@ ITEM = re.compile(
 )
 _REFERENCE = re.compile(r"\s*\[(\d{1,3})\]\s+\S")
 _ROMAN = re.compile(r"\s*[ivx]{2,5}\.\s")
+_ORG = (
+    re.compile(r"^\*{2,6} +\S(?!.*\*[ \t]*$)", re.MULTILINE),
+    re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
+)
+_SIGNED = re.compile(r"^={1,6} *\S", re.MULTILINE)
+_ASCIIDOC = (
+    re.compile(r"^={1,5} [^\W_](?!.*=[ \t]*$)", re.MULTILINE),
+    re.compile(r"^(?:\[[\w%.,\"'= #-]+\]|:[a-z][\w-]*:.*|\|===)[ \t]*$", re.MULTILINE),
+)
 _HASHES = re.compile(r"[ ]{0,3}[#]{1,6}(?:\s|$)", re.MULTILINE)
 _COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
 _NAMED = re.compile(r"[^\W\d][\w.-]*(?:[/=]|::?<?\s)")
@@ -53,6 +62,17 @@ _HERE = re.compile(r"<<[-~]?(?P<quote>['\"]?)(?P<word>[A-Z][A-Z\d_]*)(?P=quote)(
 """The start of a here document in a shell script or a Dockerfile."""
 
 
+def is_asciidoc(lines: Lines) -> bool:
+    """Return whether a heading begins with equals signs, and something has attributes."""
+    return all(map(lines.has, _ASCIIDOC))
+
+
+def _has_starred_headings(lines: Lines) -> bool:
+    """Return whether lines that begin with stars are headings, as in org: they nest, and text follows them at
+    once. In wikitext and AsciiDoc, whose headings have equals signs, they are lists."""
+    return all(map(lines.has, _ORG)) and not lines.has(_SIGNED)
+
+
 def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
     """Return whether a list item starts at a line."""
     texts = lines.texts
@@ -62,7 +82,7 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
     if item["reference"]:
         return is_reference(lines, index)
     if item["asciidoc"]:
-        return lines.is_asciidoc
+        return is_asciidoc(lines)
     if letter := item["letter"]:  # "A. Smith" is a name unless "B." is near
         neighbours = texts[max(index - 2, 0) : index] + texts[index + 1 : index + 3]
         near = {line.lstrip()[:2] for line in neighbours}
@@ -133,7 +153,7 @@ def _find_marked_end(lines: Lines, index: int) -> int | None:
     is_comment = _COMMENT.match(line) and (
         any(map(_COMMENT.match, neighbours)) or (line[:2] == "# " and is_in_record(lines, index, index + 1))
     )
-    is_item = line[0] == "*" and not lines.has_starred_headings
+    is_item = line[0] == "*" and not _has_starred_headings(lines)
     return None if is_comment or is_item or len(line) >= LONGEST_ITEM else index + 1
 
 

@@ -263,7 +263,7 @@ class _LinkFinder:
         clause = CLAUSE.match(line)
         is_question = QUESTION.match(line) is not None
         label = LABEL.match(line)
-        if clause or is_question or place.speaks or label or ITEM.match(line):
+        if clause or is_question or place.speaks or label or ITEM.match(line) or RUN_IN.match(line):
             for unit in place.units[1:]:
                 self._needs[unit] = {*self._needs[unit], first}
         if is_question:

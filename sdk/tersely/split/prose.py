@@ -12,17 +12,16 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.columns import find_edges, have_gaps
+from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import (
     PREFIX,
     TICKED,
     WORD,
     Block,
-    Likeness,
     Lines,
     Range,
     is_wordy,
     mask,
-    rate_line,
     remove_prefix,
 )
 from tersely.split.nodes import goes_on

@@ -30,9 +30,10 @@ from tersely.split.diffs import DIFFS
 from tersely.split.figures import FIGURES
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
-from tersely.split.lines import Block, Format, Likeness, Lines, Range, divide, mask, strip, unify_crlf
+from tersely.split.likeness import Likeness
+from tersely.split.lines import Block, Format, Lines, Range, divide, mask, strip, unify_crlf
 from tersely.split.logs import ENTRIES
-from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_field, is_reference, opens_item
+from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_asciidoc, is_field, is_reference, opens_item
 from tersely.split.outline import find_links
 from tersely.split.pages import PageBreak, find_page_breaks, remove_breaks, tie_halves
 from tersely.split.prefixed import PREFIXED
@@ -229,7 +230,7 @@ def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | No
     while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
         above, line = lines.texts[end - 1 : end + 1]
         width = max(width, len(above.rstrip()))
-        if line.strip() == "+" and lines.is_asciidoc:
+        if line.strip() == "+" and is_asciidoc(lines):
             block = _find_format(_FORMATS, lines, end + 1, True)
             end = block[0] if block else lines.find_blank(end)
             continue

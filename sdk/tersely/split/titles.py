@@ -68,7 +68,10 @@ _LONGEST, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
 _SHORT_TITLE, _LONG_PROSE = 60, 40
 """Most code points of a title right above a paragraph, and fewest of the paragraph."""
-_BYLINE = re.compile(r"\s*(?i:by|von|par) [A-ZÄÖÜÉ][^.!?]{2,60}$")
+_STAMPED = re.compile(
+    r"\s*[^\W\d_a-z][\w .'’-]{1,40}?\s+[\[(]?\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?[\])]?\s*"
+)
+_BYLINE = re.compile(r"\s*(?i:by|von|par) (?:[A-Z]\. ?){0,3}[A-ZÄÖÜÉ][^.!?]{2,60}$")
 _ADDRESS = re.compile(r"\s*(?:link: )?https?://\S+$", re.IGNORECASE)
 """A line with an author or an address, which may stand between a title and its text."""
 _NUMBERED_TITLE = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^.!?;:]*[^\W_]")
@@ -84,6 +87,8 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
     own_lines = (at for at, block in enumerate(blocks[:-1]) if block.kind == "line")
     numbered = {at for at in own_lines if is_numbered_title(lines, blocks[at].first)}
     titles |= numbered if len(numbered) > 1 else set()
+    stamped = {at for at, block in enumerate(blocks) if is_stamped(lines.texts[block.first], block)}
+    titles |= stamped if len(stamped) > 2 else set()
     return titles.union(*_find_series(lines, blocks, runs, titles), _find_questions(lines, blocks, runs))
 
 
@@ -110,6 +115,12 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
+
+
+def is_stamped(line: str, block: Block) -> bool:
+    """Return whether a block is the line above a message in a chat: a name, and the time after it."""
+    is_line = block.kind in ("line", "row") and block.last - block.first == 1
+    return is_line and _STAMPED.fullmatch(line) is not None
 
 
 def is_byline(line: str) -> bool:

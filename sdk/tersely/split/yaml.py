@@ -1,8 +1,7 @@
 """YAML, opened into documents, entries and items with everything nested in them.
 
 The reader knows where every scalar ends and gives up at anything that YAML does not allow. A mark is a
-comment line between two entries. A key comes with all of its value or with some of its entries, never without
-any.
+comment line between two entries. A key comes with all of its value or with some of its entries.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ _START = re.compile(
 )
 _WHOLE = re.compile(r"""\s*(?:[#%][^\n]*\s+)*+(?:---|-\s|\?\s|["'\w./@$<-][^\n]*?:(?:\s|$))""")
 """The start of a text that may be YAML as a whole."""
+_TITLED = re.compile(r"^#{2,6} [^\s#]", re.MULTILINE)  # in Markdown
 _ITEM = re.compile(r"-(?:\s|$)")
 _PAIR = re.compile(r"\?(?:\s|$)")
 _PROPERTIES = re.compile(r"\s*(?:[&!]\S*(?:\s+|$))*")
@@ -319,11 +319,11 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
             end = lines.find(end_above(lines, reader.repeated)) + 1  # stanzas start here
         is_known = (reader.is_nested or (first > index and reader.is_flat)) and end - index >= _FEWEST_LINES
         is_repeated = reader.repeated is not None and lines.find_blank(reader.repeated) > reader.done
-        is_inside = end < len(lines) and not lines.is_blank(end)
-        is_cut = is_inside and (is_repeated or lines.indent(end) > lines.indent(first))
-        is_yaml = is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS)
-        is_list = len(reader.keys) == 1 and not reader.is_flat and lines.skip_blank(first + 1) > first + 1
-        if not (_begins_record(reader, first) or is_cut or is_list) and is_yaml:  # a list may have a label
+        is_cut = end < lines.find_blank(end) and (is_repeated or lines.indent(end) > lines.indent(first))
+        is_known |= reader.is_flat and len(reader.keys) >= _FEWEST_KEYS
+        is_list = lines.has(_TITLED) and lines.texts[index].startswith("- ")
+        is_list |= len(reader.keys) == 1 and not reader.is_flat and lines.skip_blank(first + 1) > first + 1
+        if not (_begins_record(reader, first) or is_cut or is_list) and is_known:  # a list may have a label
             return skip_comments(lines, end, "#")
     lines.none_before["yaml"] = max(index + 1, end)
     return None
