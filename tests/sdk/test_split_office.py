@@ -185,5 +185,51 @@ def test_a_gap_that_loses_a_speaker_has_a_mark() -> None:
 
 
 def test_two_lists_below_labels_that_are_alone() -> None:
-    text = "Your work:\n\nYou will:\n* pull the rope of 4 cranes\n\nYour skills:\n\nWe seek:\n* 3 years on a pier\n"
+    text = (
+        "Your work:\n\nYou will:\n* pull the rope of 4 cranes\n\nSkills:\n\nWe seek:\n* 3 years on a pier\n"
+    )
     assert find_needs(text, "* 3 years on a pier") >= {"We seek:"}
+
+
+def test_a_warning_is_kept_with_its_sentence() -> None:
+    text = "1 Safety\n\nA crane is high.\n\nWARNING!\nDo not stand below it.\n\nNote\nThe lamp is lit.\n"
+    assert "WARNING!" in find_needs(text, "Do not stand below it.")
+    assert "Do not stand below it." in find_needs(text, "WARNING!")
+
+
+def test_a_title_below_a_page_break_heads_the_rows_right_below() -> None:
+    text = (
+        "4 Troubles\n\nThe crane stands still.\n\n6\n\fCranes of the pier\n\n5 Technical data\n"
+        "Pressure                0.5 - 10 bar\nNoise                   38 dB\n\n7\n\fCranes of the pier\n\n"
+        "6 Service\n\nCall the keeper.\n"
+    )
+    assert "5 Technical data" in find_needs(text, "Noise                   38 dB")
+
+
+@pytest.mark.parametrize("stamp", ["  9:08 AM", " (08:57:30)", " [9:10 PM]"])
+def test_messages_need_the_name_and_the_time_above(stamp: str) -> None:
+    said = ("The crane is down again", "I will look at the rope", "It runs again now", "Thanks to all of you")
+    names = ("Ada King", "Ben Ode", "Ada King", "Cleo Ray")
+    text = "\n\n".join(f"{name}{stamp}\n{line}" for name, line in zip(names, said, strict=True)) + "\n"
+    assert find_needs(text, "I will look at the rope") == {f"Ben Ode{stamp}"}
+
+
+def test_a_line_above_a_list_heads_it() -> None:
+    text = "Pier Ltd, Cardiff\nKeeper (2017)\n* lit lamps\n* pulled ropes\nPainter (2015)\n* painted cranes\n"
+    assert "Painter (2015)" in find_needs(text, "* painted cranes")
+
+
+def test_nested_lists_of_markdown_are_no_yaml() -> None:
+    text = (
+        "# Course\n\n## Week 1\n\n- Reading:\n  - Ropes, ch. 2\n- Lab: sheet 4\n- Other:\n  - Lamps, ch. 3\n"
+    )
+    assert {kind for kind, _ in list_units(text)} == {"heading", "list_item"}
+
+
+def test_a_paragraph_needs_the_title_in_bold_that_it_begins_with() -> None:
+    text = (
+        "## Rules\n\n**Late work.** Hand it in by noon. Ask the keeper first.\n\n"
+        "**Ropes.** Do not cut them. Send questions to the pier.\n"
+    )
+    needs = find_needs(text, "Send questions to the pier.")
+    assert any(need.startswith("**Ropes.**") for need in needs)

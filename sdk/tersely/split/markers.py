@@ -9,11 +9,12 @@ CLAUSE = re.compile(
     r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?(word)[.):]*|[.)]*)\s+\S"
 )
 RUN_IN = re.compile(
-    r"\s*\*\*[^*\n]{1,60}[.!?]\*\*\s+\S|\s*(?:§+\s*|(?i:section|article|clause)\s+)?\d{1,3}(?:\.\d{1,3})*[.):]*\s+[A-Z][\w'’-]*"
+    r"\s*(?:§+\s*|(?i:section|article|clause)\s+)?\d{1,3}(?:\.\d{1,3})*[.):]*\s+[A-Z][\w'’-]*"
     r"(?:,?\s(?:[A-Z][\w'’-]*|and|or|of|the|to|for|in|on|by|with|an?)){0,7}\.\s+\S"
 )
-"""A paragraph that begins with its title, as in `7. Disclaimer of Warranty. Unless required by law, ...`, or
-`**Late work.** Students may ...`."""
+"""A clause that begins with its title, as in `7. Disclaimer of Warranty. Unless required by law, ...`."""
+BOLD_TITLE = re.compile(r"\s*\*\*[^*\n]{1,60}\*\*:?\s+\S")
+"""A paragraph that begins with its title, as in `**Late work.** Students may ...`."""
 BULLETS = "-*+•"
 _MARKER = re.compile(
     r"\s*(?P<sign>§+\s*|\(?)(?:(?P<number>\d{1,3}(?:\.\d{1,3})*)|(?P<letter>[A-Za-z]|[ivx]{2,5}|[IVX]{2,5}))"

@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from tersely.split import headlines, surroundings
 from tersely.split.cycles import find_cycles
-from tersely.split.enclosures import RULED, Enclosures, names_columns, names_record
+from tersely.split.enclosures import SILENT, Enclosures, names_columns, names_record
 from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.markers import CLAUSE, RUN_IN
+from tersely.split.markers import BOLD_TITLE, CLAUSE, RUN_IN
 from tersely.split.places import CUE, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE
 from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records, first_word
@@ -30,10 +30,8 @@ _DEEPEST = 16
 _MAX_HEADS = 64
 """If a head needs more units than this, the blocks under it do not need them, so that chains stay short."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
-_SIGNS = re.compile(
-    rf"[\W_]*|\s*[)\]}}]\W*null\W*|\s*\(\d{{1,3}}\)|{RULED.pattern}|=(?:over|back|cut|pod)\b.*"
-)
-"""A line that says nothing: `}`, `} -> null` of Terraform, `\\hline` of LaTeX, or the number of a formula."""
+_SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{SILENT}")
+"""A line that says nothing: `}`, `} -> null` of Terraform, `\\hline` of LaTeX, or the number of a table."""
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> dict[int, Link]:
@@ -263,7 +261,7 @@ class _LinkFinder:
         clause = CLAUSE.match(line)
         is_question = QUESTION.match(line) is not None
         label = LABEL.match(line)
-        if clause or is_question or place.speaks or label or ITEM.match(line) or RUN_IN.match(line):
+        if clause or is_question or place.speaks or label or ITEM.match(line) or BOLD_TITLE.match(line):
             for unit in place.units[1:]:
                 self._needs[unit] = {*self._needs[unit], first}
         if is_question:

@@ -37,6 +37,12 @@ _COMMENTS = ("#", "//", ";", "--", "%")
 """Signs of comments, as `Block.prefix` has them."""
 
 
+_ADMONITION = re.compile(
+    r"\s*(?i:note|warning|caution|danger|tip|important|attention|notice|hinweis|achtung|warnung|vorsicht)"
+    r"(?:!|\s[–—-]\s.{1,40})?\s*"
+)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Place:
     """A block, and what decides which heads it has."""
@@ -225,8 +231,10 @@ def opens(place: Place) -> bool:
 
 
 def announces(line: str) -> bool:
-    """Return whether a line ends with a colon. Signs of emphasis may follow the colon."""
-    return line.rstrip().rstrip("*_`").endswith((":", "："))
+    """Return whether a line ends with a colon, perhaps with signs of emphasis after it, or is a word such as
+    `WARNING!` alone."""
+    ends = line.rstrip().rstrip("*_`").endswith((":", "："))
+    return ends or _ADMONITION.fullmatch(line) is not None
 
 
 def is_comment(block: Block) -> bool:

@@ -84,8 +84,10 @@ _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the blocks that are titles of the blocks below them."""
     titles = _find_capitals(lines, blocks, runs) | _find_above_prose(lines, blocks, runs)
-    own_lines = (at for at, block in enumerate(blocks[:-1]) if block.kind == "line")
-    numbered = {at for at in own_lines if is_numbered_title(lines, blocks[at].first)}
+    kinds = ("line", "heading")
+    numbered = {
+        at for at, b in enumerate(blocks[:-1]) if b.kind in kinds and is_numbered_title(lines, b.first)
+    }
     titles |= numbered if len(numbered) > 1 else set()
     stamped = {at for at, block in enumerate(blocks) if is_stamped(lines.texts[block.first], block)}
     titles |= stamped if len(stamped) > 2 else set()
@@ -141,13 +143,16 @@ def _is_plain_title(line: str) -> bool:
 
 
 def is_numbered_title(lines: Lines, index: int) -> bool:
-    """Return whether a line is a title with a number, right below the end of a sentence."""
+    """Return whether a line is a title with a number, below the end of a sentence or a blank line, and above
+    something else."""
     line = lines.texts[index].strip()
     if not index or len(line) > _SHORT_TITLE or not _NUMBERED_TITLE.fullmatch(line):
         return False
     above, below = lines.texts[index - 1], lines.texts[index + 1 : index + 2]
-    is_below_end = above.rstrip("\"'”’)]*_ ").endswith(STOPS)
-    return is_below_end and bool(below) and not below[0].lstrip()[:1].islower()
+    is_below_end = not above.strip() or above.rstrip("\"'”’)]*_ ").endswith(STOPS)
+    if not is_below_end or not below or _NUMBERED_TITLE.fullmatch(below[0].strip()):
+        return False
+    return not below[0].lstrip()[:1].islower()
 
 
 def is_question(line: str) -> bool:

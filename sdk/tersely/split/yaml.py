@@ -21,7 +21,7 @@ _START = re.compile(
 )
 _WHOLE = re.compile(r"""\s*(?:[#%][^\n]*\s+)*+(?:---|-\s|\?\s|["'\w./@$<-][^\n]*?:(?:\s|$))""")
 """The start of a text that may be YAML as a whole."""
-_TITLED = re.compile(r"^#{2,6} [^\s#]", re.MULTILINE)  # in Markdown
+_LISTED = re.compile(r"^#{2,6} [^\n]+\n[ \t]*\n- ", re.MULTILINE)  # a list below a heading of Markdown
 _ITEM = re.compile(r"-(?:\s|$)")
 _PAIR = re.compile(r"\?(?:\s|$)")
 _PROPERTIES = re.compile(r"\s*(?:[&!]\S*(?:\s+|$))*")
@@ -293,8 +293,8 @@ def _is_yaml(text: str) -> bool:
     """Return whether a whole text is YAML: collections inside each other, or settings with simple keys."""
     reader = _Reader(Lines(mask(text)))
     reader.read(0)
-    has_sentence = any(_SENTENCE.search(key.strip("\"'")) for key in reader.keys)
-    if has_sentence or reader.skip(reader.done) < len(reader.lines) or _NUMBERED.search(text):
+    is_prose = any(_SENTENCE.search(key.strip("\"'")) for key in reader.keys) or reader.lines.has(_LISTED)
+    if is_prose or reader.skip(reader.done) < len(reader.lines) or _NUMBERED.search(text):
         return False
     return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 
@@ -321,7 +321,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         is_repeated = reader.repeated is not None and lines.find_blank(reader.repeated) > reader.done
         is_cut = end < lines.find_blank(end) and (is_repeated or lines.indent(end) > lines.indent(first))
         is_known |= reader.is_flat and len(reader.keys) >= _FEWEST_KEYS
-        is_list = lines.has(_TITLED) and lines.texts[index].startswith("- ")
+        is_list = lines.has(_LISTED) and lines.texts[index].startswith("- ")
         is_list |= len(reader.keys) == 1 and not reader.is_flat and lines.skip_blank(first + 1) > first + 1
         if not (_begins_record(reader, first) or is_cut or is_list) and is_known:  # a list may have a label
             return skip_comments(lines, end, "#")
