@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from tersely.split.lines import Format, Lines, Range, find_lines
+from tersely.split.lines import Format, Lines, Range, find_closing_line, find_lines
 from tersely.split.markdown import is_asciidoc
 
 _ABOVE = re.compile(r"\[[^\]\n]*\]\s*$|\.[^\s.].*$")
@@ -32,14 +32,10 @@ def _find_block_end(lines: Lines, index: int) -> int | None:
     if not _DELIMITER.match(lines.texts[first]):
         return lines.find_blank(first) if first > index and lines.texts[index].startswith("[") else None
     above = lines.texts[index - 1].strip() if index else ""
-    if (first == index and above not in ("", "+")) or lines.code_budget <= 0:
+    if first == index and above not in ("", "+"):
         return None
     closing = lines.texts[first].rstrip()
-    for end in range(first + 1, len(lines)):
-        if lines.texts[end].rstrip() == closing:
-            return end + 1
-    lines.code_budget -= len(lines.text) - lines.starts[index]
-    return None
+    return find_closing_line(lines, index, first, lambda line: line.rstrip() == closing)
 
 
 def _find_anchored_end(lines: Lines, index: int) -> int | None:

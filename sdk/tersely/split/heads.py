@@ -310,7 +310,7 @@ class Depths:
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
             return _SECTION + (trailed[1] != self._first_word)
-        if is_question(text) or is_stamped(text, place.block._replace(kind="line")):
+        if is_question(text) or is_stamped(text):
             return _QUESTION
         if CARGO.match(place.line):
             return _RULED

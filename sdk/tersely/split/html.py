@@ -63,12 +63,12 @@ def _find_code_end(lines: Lines, index: int, found: re.Match[str]) -> int | None
     return string.end() if string and lines.likeness(index) > Likeness.UNCLEAR else None
 
 
-def blank(text: str, ranges: Sequence[Range]) -> str:
-    """Return `text` with spaces in these ranges; line breaks stay."""
+def blank(text: str, ranges: Sequence[Range], pattern: re.Pattern[str] = _INK) -> str:
+    """Return `text` with spaces for what `pattern` finds in these ranges; by default, line breaks stay."""
     parts: list[str] = []
     done = 0
     for start, end in ranges:
-        parts += [text[done:start], _INK.sub(" ", text[start:end])]
+        parts += [text[done:start], pattern.sub(" ", text[start:end])]
         done = end
     return "".join([*parts, text[done:]])
 

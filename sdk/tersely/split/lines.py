@@ -159,6 +159,18 @@ def skip_while(lines: Lines, index: int, holds: Callable[[str], object]) -> int:
     return index
 
 
+def find_closing_line(lines: Lines, index: int, below: int, closes: Callable[[str], bool]) -> int | None:
+    """Return the index after the first line after `below` that closes the block that begins at `index`. A
+    search in vain is paid for from `code_budget`."""
+    if lines.code_budget <= 0:
+        return None
+    for end in range(below + 1, len(lines)):
+        if closes(lines.texts[end]):
+            return end + 1
+    lines.code_budget -= len(lines.text) - lines.starts[index]
+    return None
+
+
 def end_above(lines: Lines, index: int) -> int:
     """Return the offset after the last line above `index` that is not blank; 0 if all are."""
     while index and lines.is_blank(index - 1):

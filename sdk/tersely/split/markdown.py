@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tersely.split.lines import LONGEST_ITEM, Format, Lines, Range, find_lines
+from tersely.split.lines import LONGEST_ITEM, Format, Lines, Range, find_closing_line, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.split.prose import QUOTE
 from tersely.units import Series
@@ -205,11 +205,9 @@ def find_fence_end(lines: Lines, index: int) -> int | None:
     opening = _FENCE.match(lines.texts[index])
     if opening is None:
         return None
-    if lines.code_budget > 0:
-        for end in range(index + 1, len(lines)):
-            if _closing_mark(lines.texts[end]).startswith(opening[1]):
-                return end + 1
-        lines.code_budget -= len(lines.text) - lines.starts[index]
+    fence = opening[1]
+    if end := find_closing_line(lines, index, index, lambda line: _closing_mark(line).startswith(fence)):
+        return end
     # No fence closes it: the text ends inside the block, or starts inside it and this line closes it.
     return lines.find_blank(index + 1) if opening[2].strip() else index + 1
 
@@ -245,13 +243,9 @@ def _unquote(line: str) -> str | None:
 def _find_block_end(lines: Lines, index: int) -> int | None:
     """Return the index after a block of org, from `#+BEGIN_SRC` to `#+END_SRC`, or after a here document."""
     closing = find_closing(lines.texts[index])
-    if closing is None or lines.code_budget <= 0:
+    if closing is None:
         return None
-    for end in range(index + 1, len(lines)):
-        if lines.texts[end].strip().lower() == closing:
-            return end + 1
-    lines.code_budget -= len(lines.text) - lines.starts[index]
-    return None
+    return find_closing_line(lines, index, index, lambda line: line.strip().lower() == closing)
 
 
 def find_closing(line: str) -> str | None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tersely.split.html import blank
 from tersely.units import Unit
 
 _NUMBER = re.compile(
@@ -20,7 +21,7 @@ _NUMBER = re.compile(
 _FOOTER = re.compile(r".*\[Page [\divxl]+\]\s*")
 """A number that stands alone, and the last line of a page of an RFC."""
 _BLANK = re.compile(r"\n[^\S\n]*\n")
-_INK = re.compile(r"\S")
+_LINE_BREAK = re.compile("\n")
 _DIGITS = re.compile(r"\d+")
 _NARROW, _NEARLY_FULL = 36, 0.75
 """Fewest code points of a line after which a sentence goes on with a capital: alone, and as a share of the
@@ -54,15 +55,8 @@ def _goes_on(text: str, start: int, end: int) -> bool:
 
 def remove_breaks(text: str, breaks: Sequence[PageBreak]) -> str:
     """Return `text` with spaces for the page breaks. A single line break stays of one inside a sentence."""
-    parts: list[str] = []
-    done = 0
-    for start, end, is_inside in breaks:
-        space = _INK.sub(" ", text[start:end])
-        if is_inside:
-            space = space[:-1].replace("\n", " ") + space[-1:]
-        parts += [text[done:start], space]
-        done = end
-    return "".join([*parts, text[done:]])
+    text = blank(text, [(start, end) for start, end, _ in breaks])
+    return blank(text, [(start, end - 1) for start, end, is_inside in breaks if is_inside], _LINE_BREAK)
 
 
 def find_page_breaks(text: str) -> list[PageBreak]:

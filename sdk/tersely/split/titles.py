@@ -89,7 +89,8 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
         at for at, b in enumerate(blocks[:-1]) if b.kind in kinds and is_numbered_title(lines, b.first)
     }
     titles |= numbered if len(numbered) > 1 else set()
-    stamped = {at for at, block in enumerate(blocks) if is_stamped(lines.texts[block.first], block)}
+    one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.last - b.first == 1)
+    stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
     titles |= stamped if len(stamped) > 2 else set()
     return titles.union(*_find_series(lines, blocks, runs, titles), _find_questions(lines, blocks, runs))
 
@@ -112,17 +113,16 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
         if begins_run and is_above and runs[at + 1] == runs[at]:
             is_indented = lines.indent(below.first) != lines.indent(block.first)
             is_term = lines.texts[below.first].lstrip().startswith(":")
-            is_plain = line[0].isalnum() and not line[0].islower() and _is_plain_title(line)
-            if is_plain and not is_indented and not is_term:
+            is_plain = line[0].isalnum() and not line[0].islower() and _is_plain(line)
+            if is_plain and len(line.split()) <= _MOST_TITLE_WORDS and not is_indented and not is_term:
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
 
 
-def is_stamped(line: str, block: Block) -> bool:
-    """Return whether a block is the line above a message in a chat: a name, and the time after it."""
-    is_line = block.kind in ("line", "row") and block.last - block.first == 1
-    return is_line and _STAMPED.fullmatch(line) is not None
+def is_stamped(line: str) -> bool:
+    """Return whether a line may stand above a message in a chat: a name, and the time after it."""
+    return _STAMPED.fullmatch(line) is not None
 
 
 def is_byline(line: str) -> bool:
@@ -136,10 +136,10 @@ def _is_tight(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
     return below is not None and below.kind == "sentence" and is_numbered_title(lines, blocks[at].first)
 
 
-def _is_plain_title(line: str) -> bool:
-    """Return whether a line has few words, and neither the end of a sentence nor a number of things."""
+def _is_plain(line: str) -> bool:
+    """Return whether a line has words, and neither the end of a sentence nor a number of things."""
     ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
-    return not ends and is_wordy(line) and len(line.split()) <= _MOST_TITLE_WORDS and not _NUMBERS.match(line)
+    return not ends and is_wordy(line) and not _NUMBERS.match(line)
 
 
 def is_numbered_title(lines: Lines, index: int) -> bool:
@@ -330,9 +330,7 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
         len(line) > _LONGEST
         or (line[0].islower() or not (line[0].isalnum() or line[0] in _OPENING))
         or lines.indent(index) > _MOST_INDENT
-        or line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
-        or not is_wordy(line)
-        or _NUMBERS.match(line)
+        or not _is_plain(line)
     ):
         return "line"
     is_alone = (
