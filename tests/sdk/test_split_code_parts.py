@@ -76,6 +76,26 @@ inline void show(Colour colour) {
 }  // namespace bay
 """
 
+COMMAND = """
+@cli.command(name="moor")
+@cli.option("--pier", "-p", default="north", help="The pier at which the ship is moored until the morning.")
+@cli.option("--rope", "-r", default=4, help="The number of ropes with which the ship is moored.")
+def moor(
+    ship: Ship,
+    /,
+    master: str = "unknown",
+    *,
+    pier: str = "north",
+    ropes_of_hemp: int = 4,
+    seconds_until_the_horn_sounds: float = 7.5,
+) -> Berth:
+    # The ropes are counted first, because a ship
+    # that breaks loose at night is found only in the morning.
+    counted = count_ropes(ship, ropes_of_hemp)
+    horn.sound(after=seconds_until_the_horn_sounds)
+    return Berth(pier, counted)
+"""
+
 
 def open_units(text: str, size: int) -> list[Unit]:
     return arrange(text, split_units(text), 0, lambda unit: unit.end - unit.start > size, Sizes(size, size))
@@ -101,7 +121,7 @@ def test_modules_of_the_library_still_parse(module: str) -> None:
         assert result.tokens_after <= budget
 
 
-@pytest.mark.parametrize("text", [BRANCHES, ENUM])
+@pytest.mark.parametrize("text", [BRANCHES, ENUM, COMMAND])
 @pytest.mark.parametrize("size", [40, 120, 400])
 def test_no_character_is_lost_or_shared(text: str, size: int) -> None:
     units = open_units(text, size)
@@ -120,6 +140,28 @@ def test_a_branch_comes_with_what_it_needs_to_parse(word: str) -> None:
 
 def _whole_lines(text: str, unit: Unit) -> str:
     return text[text.rfind("\n", 0, unit.start) + 1 : unit.end]
+
+
+@pytest.mark.parametrize(
+    ("word", "others"),
+    [
+        ("--rope", ["def moor(", ") -> Berth:"]),
+        ("ship: Ship", ["def moor(", "/,", ") -> Berth:"]),
+        ("master", ["def moor(", ") -> Berth:"]),
+        ("horn_sounds: float", ["def moor(", "*,", ") -> Berth:"]),
+        ("breaks loose", ["def moor(", ") -> Berth:"]),
+        ("return", ["def moor(", ") -> Berth:"]),
+    ],
+)
+def test_a_long_head_of_a_function_is_opened_and_still_parses(word: str, others: list[str]) -> None:
+    units = open_units(COMMAND, 80)
+    unit = find_unit(COMMAND, units, word)
+    needed = [units[at] for at in sorted({*unit.link.needs, units.index(unit)})]
+    kept = "\n".join(_whole_lines(COMMAND, need) for need in needed)
+    ast.parse(kept)
+    assert set(others) <= {line.strip() for line in kept.split("\n")}
+    assert unit.link.role == "content"
+    assert len(kept) < len(COMMAND) / 2
 
 
 def test_a_docstring_is_opened_and_is_no_head() -> None:

@@ -118,16 +118,25 @@ def test_a_later_piece_of_an_item_needs_the_first(options: dict[str, Any]) -> No
     assert all(own.units[at].link.needs == (first,) for at in later)
 
 
-def test_a_unit_that_fits_stays_whole() -> None:
+def test_a_unit_that_fits_stays_whole_if_the_limit_has_room_for_most_of_the_input() -> None:
     assert [own.text(code_of(own)[0]) for own in (split_docs(budget=102), split_docs(budget=110))] == [
         CODE
     ] * 2
 
 
+def test_a_block_that_takes_more_than_half_of_the_limit_is_opened() -> None:
+    after = Document("x " * 400)
+    limits = {limit: len(code_of(split_docs(after, Document(CODE), budget=limit))) for limit in (203, 204)}
+    assert limits[203] > limits[204] == 1
+
+
 def test_a_title_takes_its_share_of_the_limit() -> None:
-    after = Document("x " * 50)  # so that the input does not fit
-    assert len(code_of(split_docs(after, Document(CODE, title="A title of five words"), budget=103))) > 1
-    assert len(code_of(split_docs(after, Document(CODE), budget=103))) == 1
+    row = Document("```\n" + "row = count(7) + 1\n" * 7 + "```")  # small enough to stay whole
+    after = Document("x " * 100)
+    limit = split_docs(after, row, budget=100).units[-1].cost + 2
+    titled = Document(row.text, title="A title of five words")
+    assert len(units_of(split_docs(after, titled, budget=limit), 1)) > 1
+    assert len(units_of(split_docs(after, row, budget=limit), 1)) == 1
 
 
 def test_a_sentence_without_room_stays_whole() -> None:

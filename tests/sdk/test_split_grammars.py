@@ -133,6 +133,51 @@ def test_branches_are_kept_with_the_line_between_them() -> None:
     assert re.search(r"lift7.*if \(load > limit7\).*\} else \{.*turn\(7\);", kept, re.DOTALL), kept
 
 
+PIERS = """int berths(int pier) {
+    if (pier == 1) {
+        announce("the pier in the north, which is the oldest one");
+        return count(NORTH, OLDEST, "berths that are free today");
+    } else if (pier == 2) {
+        announce("the pier in the south, which was built in 1871");
+        return count(SOUTH, NEWEST, "berths that are free today");
+    } else {
+        announce("there are two piers only, and this is neither of them");
+        return count(NOWHERE, NEVER, "berths that are free today");
+    }
+}
+
+#if defined(NORTH_PIER)
+#define DEPTH 7  /* fathoms at low water, as the chart of the bay says */
+#define ROPES "four of hemp, two of them at the bow"
+#elif defined(SOUTH_PIER)
+#define DEPTH 9  /* fathoms at low water, as the pilot says */
+#define ROPES "six of hemp, three of them at the bow"
+#elif defined(WEST_PIER)
+#define DEPTH 4  /* fathoms at low water, as nobody has said so far */
+#define ROPES "two of hemp, one of them at the bow"
+#else
+#error "no pier was chosen, so that nobody knows how deep the water is"
+#endif
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "branch", "others"),
+    [
+        ("neither of them", "} else {", ["} else if (pier == 2) {"]),
+        ("1871", "} else if (pier == 2) {", ["} else {"]),
+        ("nobody has", "#elif defined(WEST_PIER)", ["#elif defined(SOUTH_PIER)"]),
+        ("as the pilot says", "#elif defined(SOUTH_PIER)", ["#elif defined(WEST_PIER)"]),
+    ],
+)
+def test_a_branch_needs_no_other_branch(word: str, branch: str, others: list[str]) -> None:
+    text = compress(PIERS, word, {"budget": 90})
+    assert word in text
+    assert branch in text
+    assert not any(other in text for other in others), text
+    assert parses("c", text)
+
+
 def test_a_block_comment_keeps_its_signs() -> None:
     notes = "\n".join(f" * Rope {n} is checked on day {n}." for n in range(60))
     text = f"/*\n{notes}\n */\n{make_source('c', 3)}"

@@ -27,7 +27,8 @@ from tersely.split.lines import (
 )
 from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes
-from tersely.split.python import PYTHON, is_python, open_python
+from tersely.split.python import PYTHON, is_python
+from tersely.split.python_tree import open_python
 from tersely.split.scripts import SCRIPT, is_script
 from tersely.split.syntax_tree import open_source, parse
 from tersely.units import Series

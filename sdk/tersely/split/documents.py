@@ -21,7 +21,8 @@ from tersely.types import Document, Status
 from tersely.units import Unit
 
 LARGEST_BLOCK = 1200
-"""A block of at most this many code points stays whole if it fits into the limit."""
+"""A block of at most this many code points stays whole if it takes at most half of the limit. If it has at
+most LARGEST_PART, it stays whole if it fits."""
 LARGEST_BLOCK_AT_A_LEVEL = LEVEL_CHARACTERS[1][1]
 """The same bound for requests with a level of detail."""
 ROOMY = 0.75
@@ -227,8 +228,9 @@ def _divide(
     """Yield the units of each document, after blocks are opened, heads are linked and large units are cut."""
     largest = LARGEST_BLOCK if options.level is None else LARGEST_BLOCK_AT_A_LEVEL
     is_limited = options.is_limited
+    share = limit // 2
     if is_limited and options.level is None and limit >= ROOMY * tokens_before:
-        largest = sys.maxsize
+        largest, share = sys.maxsize, limit
     half = limit * CHARACTERS_PER_TOKEN // 2  # about half of the limit, in code points
     size = max(SMALLEST_PART, min(LARGEST_PART, half)) if is_limited else PIECE
     sizes = Sizes(size, max(size, min(LARGEST_FUNCTION, half)) if is_limited else size)
@@ -241,8 +243,9 @@ def _divide(
 
         def is_large(unit: Unit, text: str = text) -> bool:
             size = unit.end - unit.start
+            most = share if size > LARGEST_PART else limit
             return size > largest or (
-                is_limited and size > limit and count([text[unit.start : unit.end]])[0] > limit
+                is_limited and size > most and count([text[unit.start : unit.end]])[0] > most
             )
 
         opened = list(arrange(text, own, doc, is_large, sizes))

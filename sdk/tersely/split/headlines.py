@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 
-from tersely.split.column_names import are_names, find_words
-from tersely.split.columns import fits
-from tersely.split.lines import CLOSER, LONGEST_ITEM, TICKED, Lines
+from tersely.split.lines import CLOSER, LONGEST_ITEM, TICKED
 from tersely.split.places import CUE, Place, announces, is_comment, opens
 from tersely.split.records import LABEL, first_word, is_term
 
@@ -17,9 +15,6 @@ _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
 """A line number and a column, such as `a.c:3:5`, `(3,5)` or ` 3:5`."""
 _GUTTER = re.compile(r"\s*(?:>\s*)?(\d+)(?:\s*[|│:]|\s)")
 """The line number that a compiler prints in front of a line of code."""
-_RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
-"""A rule below the names of at least three columns. It may be in a comment."""
-_GAP = re.compile(r" {2,}|\t+")
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
 _NOTE = re.compile(r"\s*\|\s+\S")
 _VALUED = re.compile(r"[^\s:=]\s*[:=](?![:=])")
@@ -30,6 +25,7 @@ _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
 """A line in parentheses that says how the words below it are spoken."""
 _FIRST = re.compile(r"\s*\(?(?:1|[aA]|i)[.)]\s")
+_UNDERLINE = re.compile(r"\s*[~^]+\s*")
 _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
 _FEWEST_SECTIONS = 3
 _MOST_LINES = 6
@@ -177,6 +173,17 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
 
 
+def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
+    """Add to `needs` that what needs a line needs the signs right below it, as a compiler prints `~~~~`."""
+    below = {
+        place.units[0]: line.units[0]
+        for place, line in pairwise(places)
+        if line.run == place.run and _UNDERLINE.fullmatch(line.line)
+    }
+    for own in needs.values():
+        own |= {below[unit] for unit in own & below.keys()}
+
+
 def is_note(place: Place) -> bool:
     """Return whether a line is about the line below: a comment, tags such as `@slow`, or a direction such as
     `(quietly)` that is not indented more than the line above it."""
@@ -208,83 +215,6 @@ def is_choice(place: Place) -> bool:
 def is_label(place: Place, below: Place) -> bool:
     """Return whether a line of a few words is right above a list item. Alone it says nothing."""
     return place.block.kind == "line" and below.block.kind == "list_item" and is_term(place)
-
-
-def find_headers(
-    places: Sequence[Place], lines: Lines, comments: dict[Place, Place]
-) -> dict[Place, Sequence[Place]]:
-    """Map each row of a table to the lines above that name its columns, even across blank lines or comments.
-    Also map each line to the comment right above it.
-
-    A rule is below the names. A run below belongs to the table if a line at the start of one of its blocks
-    fits the rule or has enough cells. Without a rule, only the rest of the first row's run may belong to it.
-    """
-    found: dict[Place, Sequence[Place]] = dict(_find_listed(places))
-    header: Sequence[Place] = ()
-    columns: Sequence[tuple[int, int]] = ()
-    run: list[Place] = []
-    table: int | None = None  # the run of a table whose first row names the columns
-    for number, place in enumerate(places):
-        ruler = lines.texts[place.block.last - 1]
-        if _RULER.match(ruler):
-            above = place.above
-            is_alone = place.block.last - place.block.first == 1
-            is_named = above is not None and above.block.last == place.block.first
-            header = (above, place) if is_alone and above is not None and is_named else (place,)
-            columns, run = find_words(ruler), []
-            table = None
-            continue
-        if _names_columns(place, lines):
-            header, columns, run, table = (place,), find_words(place.line), [], place.run
-            continue
-        if table not in (None, place.run):
-            header, table = (), None
-        if not header:
-            continue
-        run.append(place)
-        below = places[number + 1] if number + 1 < len(places) else None
-        if below is not None and below.run == place.run:
-            continue
-        rows = (lines.texts[at] for row in run if row.block.kind != "sentence" for at in _list_lines(row))
-        if any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows):
-            found.update(dict.fromkeys(run, header))
-        run = []
-    return found | {place: (*found.get(place, ()), comment) for place, comment in comments.items()}
-
-
-def _names_columns(place: Place, lines: Lines) -> bool:
-    """Return whether a block is a table whose first row names the columns."""
-    below = lines.texts[place.block.first + 1 : place.block.last]
-    return place.block.kind == "row" and are_names(place.line, below[:2])
-
-
-def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:
-    """Yield each row of a table, and the lines above that name its columns, one word on each line.
-
-    There are at least three names, and right below them at least three rows with as many words.
-    """
-    words = {place: len(place.line.split()) for place in places}
-    groups = [
-        list(group) for _, group in groupby(places, lambda place: (place.run, place.indent, words[place]))
-    ]
-    for names, rows in pairwise(groups):
-        are_near = (names[0].run, names[0].indent) == (rows[0].run, rows[0].indent)
-        are_names = words[names[0]] == 1 and 2 < len(names) == words[rows[0]]
-        if are_near and are_names and len(rows) > 2:
-            yield from ((row, names) for row in rows)
-
-
-def _list_lines(place: Place) -> range:
-    """Return the indices of the first lines of a place, at most `_MOST_LINES`."""
-    return range(place.block.first, min(place.block.last, place.block.first + _MOST_LINES))
-
-
-def _has_cells(row: str, columns: int) -> bool:
-    """Return whether a row has at least three cells and lacks at most one.
-
-    A cell seems to be missing if only one space divides it from the next.
-    """
-    return len(_GAP.split(row.strip())) >= max(3, columns - 1)
 
 
 def find_sectioned_records(places: Sequence[Place]) -> Sequence[Place]:

@@ -53,7 +53,8 @@ _MARKED = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_FENCE = re.compile(r"(?: {0,8}(?=`)| {0,3}(?=~))(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+"""A fence. In compilers' messages, `~~~~` after more spaces underlines a word in the line above."""
 _ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,}|(?i:#\+(?:begin|end)_))")
 _BEGIN_BLOCK = re.compile(r"[ \t]*#\+begin_(\w+)", re.IGNORECASE)
 _NEAR = 20

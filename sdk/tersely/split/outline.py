@@ -23,6 +23,7 @@ from tersely.split.markers import BOLD_TITLE, CLAUSE, RUN_IN
 from tersely.split.places import CUE, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE
 from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records, first_word
+from tersely.split.table_heads import find_headers
 from tersely.units import Link
 
 _DEEPEST = 16
@@ -64,7 +65,7 @@ class _LinkFinder:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
-        self._headers = headlines.find_headers(places, lines, self._around.comments)
+        self._headers = find_headers(places, lines, self._around.comments)
         self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
@@ -108,6 +109,7 @@ class _LinkFinder:
         headlines.tie_labels(self._places, self._needs, self._bodies)
         self._tie_heads()
         headlines.tie_comments(self._places, self._needs)
+        headlines.tie_underlines(self._places, self._needs)
         links: dict[int, Link] = {}
         frames = self._dividers | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
@@ -178,7 +180,7 @@ class _LinkFinder:
             state.announcer = state.announcer.outer
         if state.label and not self._around.goes_on(place, state.label):
             state.label = None
-        if state.entry and (run != state.entry.run or starts_entry(line)):
+        if state.entry and (run != state.entry.run or starts_entry(self._lines.texts[place.block.first])):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
             is_label = headlines.is_label(subject, place)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tersely.split.lines import CLOSER
 from tersely.split.markers import BULLETS, find_marker
-from tersely.split.places import CUE, Place
+from tersely.split.places import CUE, Place, is_rule
 from tersely.split.prose import is_in_capitals
 
 LABEL = re.compile(
@@ -29,6 +29,8 @@ OPTION = re.compile(r"\s*--?[A-Za-z]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
 MAX_TERM_WORDS = 3
 """A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
+_LONG = 12
+"""Lines of a run from which on its first line heads the others only if half of them begin alike."""
 _STEM = re.compile(r"[^\W\d_]+[^\w\s:](?=\w)")
 """The start of a name such as `text/plain`. Lines of one list share it."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -45,7 +47,9 @@ class Records:
         self.leads = set[Place]()
         """The first line of each run. Also each line indented less than all lines above it in its run, and
         less than the line below it. Also the line below a preamble (see `_follows_preamble`)."""
-        labelled, total = Counter[int](), Counter[int]()
+        names: dict[int, list[str]] = defaultdict(list)
+        total = Counter[int]()
+        shapes: dict[int, Counter[str]] = defaultdict(Counter)
         indents, lowest = dict[int, int](), dict[int, int]()
         for place in places:
             is_head = place.has_body and place.below is not None and place.below.run == place.run
@@ -60,11 +64,18 @@ class Records:
             is_flush = place.indent <= indents.setdefault(place.run, place.indent)
             if place.is_text and not place.is_remark and (is_flush or not place.line[:1].isspace()):
                 total[place.run] += 1
-                labelled[place.run] += not place.speaks and LABEL.match(place.line) is not None
-        self._records = {
-            run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
+                shapes[place.run][shape(place.line)] += 1
+                if not place.speaks and (label := LABEL.match(place.line)):
+                    names[place.run].append(place.line[: label.start("value")].strip())
+        self._records = {run for run, found in names.items() if _are_fields(found, total[run])}
+        """Runs in which at least half of the lines, and at least two, have a name and a value, if most names
+        differ."""
+        self._mixtures = {
+            run
+            for run, count in total.items()
+            if count > _LONG and shapes[run].most_common(1)[0][1] * 2 < count
         }
-        """Runs in which at least half of the lines, and at least two, have a name and a value."""
+        """Long runs of which no half begins alike, such as the output of a build."""
         self._named = _find_named(places)
         self.repeated = {place for run, place in _find_repeated(places) if run in self._records}
         """The lines inside records with the name of their first line: each begins the next record."""
@@ -86,7 +97,11 @@ class Records:
 
     def is_head(self, place: Place) -> bool:
         """Return whether the first line of a run tells what the other lines are about."""
-        if place.run in self._tables or place in self._named or CUE.match(place.line):
+        if place in self._named or CUE.match(place.line):
+            return True
+        if place.run in self._mixtures:
+            return False
+        if place.run in self._tables:
             return True
         below = place.below
         while below is not None and below.run == place.run:
@@ -125,20 +140,29 @@ class Records:
     def heads_text(self, place: Place) -> bool:
         """Return whether the text after a record belongs to it, as the text of a mail belongs to its header.
 
-        A table is no such text if its title begins like the record. A list is no header.
+        A blank line or a rule is between them. A table is no such text if its title begins like the record. A
+        list is no header.
         """
         if place.run not in self._records or len(self._records) < 2:
             return False
         if place.line.rstrip().endswith(":") or (place.has_body and not _KEY.match(place.line)):
             return False
-        below = place.below
+        last, below = place, place.below
         while below is not None and below.run == place.run:
             if below.block.kind == "list_item":
                 return False
-            below = below.below
+            last, below = below, below.below
         if below is None or below.run in self._records:
             return False
+        if below.block.first == last.block.last and not is_rule(below.block, below.line):
+            return False
         return below.run not in self._tables or first_word(below) != first_word(place)
+
+
+def _are_fields(names: Sequence[str], lines: int) -> bool:
+    """Return whether so many lines with these names and values are a record, or several that begin alike."""
+    differ = len({*names}) * 2 > len(names) or names.count(names[0]) > 1
+    return len(names) * 2 >= lines and len(names) >= 2 and differ
 
 
 def is_term(place: Place) -> bool:

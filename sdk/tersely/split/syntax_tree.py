@@ -52,6 +52,8 @@ _LISTS = frozenset(
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _PREFIXES = frozenset({"decorator", "attribute_item", "attribute_list"})
 """Nodes above a declaration that say nothing without it."""
+_ELSE = re.compile(r"\s*\}?\s*else")
+_BRANCH = re.compile(r"[ \t]*#[ \t]*el")
 _OPENINGS = frozenset({"php_tag", "hash_bang_line"})
 """The first line of a file, which is always kept."""
 
@@ -241,7 +243,7 @@ class _Source:
                     part.wants = [node]
                 nodes += [*parts, node]
             else:
-                nodes.append(self._make_node(group, first, depth))
+                nodes += self._part_branches(self._make_node(group, first, depth))
             comments = []
         if comments:
             nodes += self._open_comments(comments[0].start, comments[-1].end)
@@ -249,6 +251,15 @@ class _Source:
             if not node.children:
                 node.end = below.start
         return nodes
+
+    def _part_branches(self, node: Node) -> list[Node]:
+        """Return a node, and the `#elif` and `#else` at the end of an `#elif`, which grammars put into it."""
+        branches: list[Node] = []
+        if _BRANCH.match(self._text, node.start):
+            while node.children and _BRANCH.match(self._text, node.children[-1].start):
+                branches.append(node.children.pop())
+                node.end = branches[-1].start
+        return [node, *reversed(branches)]
 
     def _open_comments(self, start: int, end: int) -> list[Node]:
         return open_comment(self._text, list(find_lines(self._text, start, end)), self._sizes.part)
@@ -260,10 +271,15 @@ class _Source:
         children: list[Node] = []
         for syntax in group.nodes:
             for members in self._find_lists(syntax):
-                if children:  # such as `} else {`
+                added = self._make_members(members, depth + 1)
+                if children:  # such as `) {`
                     between = Node(children[-1].end, members[0].start, is_anchor=True, role="frame")
+                    if _ELSE.match(self._text, between.start, between.end):  # other branches do not need it
+                        between.is_anchor = False
+                        for member in added:
+                            member.wants.append(between)
                     children.append(between)
-                children += self._make_members(members, depth + 1)
+                children += added
         node.open(children, Series("// "))
         return node
 

@@ -1,0 +1,107 @@
+"""Heads of tables: the lines that name the columns of rows below them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+
+from tersely.split.column_names import are_names, find_words
+from tersely.split.columns import fits
+from tersely.split.lines import Lines
+from tersely.split.places import Place
+
+_RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
+"""A rule below the names of at least three columns. It may be in a comment."""
+_GAP = re.compile(r" {2,}|\t+")
+_MOST_LINES = 6
+"""Largest number of lines of a block that are looked at."""
+
+
+def find_headers(
+    places: Sequence[Place], lines: Lines, comments: dict[Place, Place]
+) -> dict[Place, Sequence[Place]]:
+    """Map each row of a table to the lines above that name its columns, even across blank lines or comments.
+    Also map each line to the comment right above it.
+
+    A rule is below the names. A run below belongs to the table if a line at the start of one of its blocks
+    fits the rule or has enough cells. Without a rule, only the next blocks of the first row's run may belong
+    to it.
+    """
+    found: dict[Place, Sequence[Place]] = dict(_find_listed(places))
+    header: Sequence[Place] = ()
+    columns: Sequence[tuple[int, int]] = ()
+    run: list[Place] = []
+    table: int | None = None  # the run of a table whose first row names the columns
+    for number, place in enumerate(places):
+        ruler = lines.texts[place.block.last - 1]
+        if _RULER.match(ruler):
+            above = place.above
+            is_alone = place.block.last - place.block.first == 1
+            is_named = above is not None and above.block.last == place.block.first
+            header = (above, place) if is_alone and above is not None and is_named else (place,)
+            columns, run = find_words(ruler), []
+            table = None
+            continue
+        if _names_columns(place, lines):
+            header, columns, run, table = (place,), find_words(place.line), [], place.run
+            continue
+        if table not in (None, place.run):
+            header, table = (), None
+        if not header:
+            continue
+        run.append(place)
+        below = places[number + 1] if number + 1 < len(places) else None
+        if below is not None and below.run == place.run:
+            continue
+        are_rows = [_fits(row, lines, columns) for row in run]
+        if table is not None:  # without a rule, the table ends above two blocks that do not fit
+            ends = (at for at, pair in enumerate(pairwise([*are_rows, False])) if not any(pair))
+            run = run[: next(ends, None)]
+        if any(are_rows[: len(run)]):
+            found.update(dict.fromkeys(run, header))
+        run = []
+    return found | {place: (*found.get(place, ()), comment) for place, comment in comments.items()}
+
+
+def _names_columns(place: Place, lines: Lines) -> bool:
+    """Return whether a block is a table whose first row names the columns."""
+    below = lines.texts[place.block.first + 1 : place.block.last]
+    return place.block.kind == "row" and are_names(place.line, below[:2])
+
+
+def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:
+    """Yield each row of a table, and the lines above that name its columns, one word on each line.
+
+    There are at least three names, and right below them at least three rows with as many words.
+    """
+    words = {place: len(place.line.split()) for place in places}
+    groups = [
+        list(group) for _, group in groupby(places, lambda place: (place.run, place.indent, words[place]))
+    ]
+    for names, rows in pairwise(groups):
+        are_near = (names[0].run, names[0].indent) == (rows[0].run, rows[0].indent)
+        are_names = words[names[0]] == 1 and 2 < len(names) == words[rows[0]]
+        if are_near and are_names and len(rows) > 2:
+            yield from ((row, names) for row in rows)
+
+
+def _fits(place: Place, lines: Lines, columns: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a line of a block fits the columns or has enough cells."""
+    if place.block.kind == "sentence":
+        return False
+    rows = [lines.texts[at] for at in _list_lines(place)]
+    return any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows)
+
+
+def _list_lines(place: Place) -> range:
+    """Return the indices of the first lines of a place, at most `_MOST_LINES`."""
+    return range(place.block.first, min(place.block.last, place.block.first + _MOST_LINES))
+
+
+def _has_cells(row: str, columns: int) -> bool:
+    """Return whether a row has at least three cells and lacks at most one.
+
+    A cell seems to be missing if only one space divides it from the next.
+    """
+    return len(_GAP.split(row.strip())) >= max(3, columns - 1)
