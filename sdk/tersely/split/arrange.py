@@ -172,10 +172,15 @@ def _open_numbered(
 
     def open_body(lines: Prefixed) -> Sequence[Unit]:
         body = lines.body
+        units: list[Unit] = []
         if lines.are_scattered:
             units = [Unit(*line, "line", True) for line in find_lines(body, 0, len(body))]
         else:
-            units = split_units(body)
+            for start, end in lines.list_ranges():
+                places = range(len(units), sys.maxsize)
+                for part in split_units(body[start:end]):
+                    moved = replace(part, start=start + part.start, end=start + part.end)
+                    units.append(moved.move_needs(places))
         return arrange(body, units, 0, lambda part: is_large(lines.estimate_source(part)), sizes, depth + 1)
 
     if is_stream(text, unit.start):

@@ -27,7 +27,7 @@ from tersely.split.lines import (
 )
 from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes
-from tersely.split.python import PYTHON, is_python
+from tersely.split.python import PYTHON, is_excerpt, is_python
 from tersely.split.python_tree import open_python
 from tersely.split.scripts import SCRIPT, is_script
 from tersely.split.syntax_tree import open_source, parse
@@ -72,7 +72,11 @@ def _is_source(text: str) -> bool:
     like statements."""
     if is_python(text) or is_script(text):
         return True
-    if not _DECLARATION.search(text) or _FENCED.search(text):  # Markdown with examples is not source
+    if _FENCED.search(text):  # Markdown with examples is not source
+        return False
+    if is_excerpt(text):
+        return True
+    if not _DECLARATION.search(text):
         return False
     lines = sum(1 for line in text.splitlines() if line.strip())
     if lines < _FEWEST_LINES:

@@ -142,14 +142,21 @@ class Prefixed:
         self._text = text
         self._lines = lines
         self._starts: list[int] = []
+        self._breaks: list[int] = []
         parts: list[str] = []
         length = 0
         for line in lines:
             part = "\n" * line.is_apart + text[line.body : line.end] + "\n"
             self._starts.append(length)
+            if line.is_apart:
+                self._breaks.append(length)
             parts.append(part)
             length += len(part)
         self.body = "".join(parts)
+
+    def list_ranges(self) -> list[Range]:
+        """Return the ranges of the body that are set apart."""
+        return [*pairwise([0, *self._breaks, len(self.body)])]
 
     def estimate_source(self, unit: Unit) -> Unit:
         """Return a unit of the text that is as long as a unit of the body, and begins at the same line."""

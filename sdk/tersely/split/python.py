@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import textwrap
 import warnings
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from tersely.runtime.locks import ProcessLock
-from tersely.split.lines import Format, Lines
+from tersely.split.lines import Format, Likeness, Lines, find_indent, list_whole_lines
 
 _PYTHON = re.compile(r"^[ \t]*(?:(?:def|class|async def|import|from)\s+[\w.]|__\w+__ *=)", re.MULTILINE)
 _CONSTANT = re.compile(r"^[A-Za-z_]\w*\s*=[^=]", re.MULTILINE)
@@ -27,6 +32,10 @@ _BLOCK = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
 """Errors of the parser besides SyntaxError. SystemError comes if another thread parses at the same time."""
 
+_MOST_CHUNKS = 12
+"""Largest number of places in an excerpt at which parsing begins."""
+_STATEMENT = re.compile(r"[ \t]*(?:(?:async )?def |class |@\w|import |from )")
+
 _parsing = ProcessLock()
 
 
@@ -34,6 +43,67 @@ def is_python(text: str) -> bool:
     """Return whether a whole text is a Python module."""
     module = parse(text) if PYTHON.search(text) else None
     return module is not None and (_PYTHON.search(text) is not None or _has_constants(module))
+
+
+class Chunk(NamedTuple):
+    """Lines of an excerpt that parse."""
+
+    start: int
+    """Offset of its first line in the text."""
+    end: int
+    module: ast.Module
+
+
+def is_excerpt(text: str) -> bool:
+    """Return whether most lines of a text are Python, and no line outside of Python is prose at the margin.
+
+    Such a text is an excerpt of a module. It may begin and end inside of a statement.
+    """
+    if not _PYTHON.search(text):
+        return False
+    chunks = find_chunks(text)
+    if not any(_is_module(chunk.module) for chunk in chunks):
+        return False
+    lines = Lines(text)
+    inside = outside = at = 0
+    for index, line in enumerate(lines.texts):
+        while at < len(chunks) and chunks[at].end <= lines.starts[index]:
+            at += 1
+        if at < len(chunks) and chunks[at].start <= lines.starts[index]:
+            inside += not lines.is_blank(index)
+        elif line == "--" or (line[:1].strip() and lines.likeness(index) is Likeness.PROSE):
+            return False  # grep prints `--` between parts of a file
+        else:
+            outside += not lines.is_blank(index)
+    return inside >= outside
+
+
+@lru_cache(maxsize=1)
+def find_chunks(text: str) -> Sequence[Chunk]:
+    """Return the chunks of an excerpt, in order.
+
+    A chunk begins at the first line, below a line with an error, or at a definition, a decorator or an
+    import. It ends at the first error, or above a line that is indented less than its first one.
+    """
+    spans = list_whole_lines(text, 0, len(text))
+    indents = [find_indent(text, span) if text[slice(*span)].strip() else sys.maxsize for span in spans]
+    chunks: list[Chunk] = []
+    at = attempts = below_error = 0
+    while at < len(spans) and attempts < _MOST_CHUNKS:
+        if indents[at] == sys.maxsize or (at != below_error and not _STATEMENT.match(text, spans[at][0])):
+            at += 1
+            continue
+        stop = next((i for i in range(at, len(spans)) if indents[i] < indents[at]), len(spans))
+        body = textwrap.dedent(text[spans[at][0] : spans[stop - 1][1]])
+        module, end = _parse_start(body)
+        attempts += 1
+        if module is None or not module.body:
+            at += 1
+            continue
+        last = at + body.count("\n", 0, end) + (end == len(body) and not body.endswith("\n"))
+        chunks.append(Chunk(spans[at][0], spans[last - 1][1], module))
+        at, below_error = last, last + 1
+    return chunks
 
 
 def _has_constants(module: ast.Module) -> bool:

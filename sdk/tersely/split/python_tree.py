@@ -13,10 +13,10 @@ import tokenize
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
-from tersely.split.indented import open_comment, open_text
+from tersely.split.indented import open_comment, open_indented, open_text
 from tersely.split.lines import Range, find_indent, list_whole_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_name
-from tersely.split.python import is_text, parse
+from tersely.split.python import find_chunks, is_excerpt, is_text, parse
 from tersely.units import Series
 
 _SHORT = 60
@@ -29,11 +29,33 @@ _NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, to
 
 
 def open_python(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the tree of the module in `text[start:end]`; None if it does not parse."""
-    module = parse(textwrap.dedent(text[start:end]))
-    if module is None or not module.body:
-        return None
-    return _Python(text, list_whole_lines(text, start, end), sizes).read(module, start, end)
+    """Return the tree of the module in `text[start:end]`, or of an excerpt; None if neither parses."""
+    body = text[start:end]
+    module = parse(textwrap.dedent(body))
+    if module is not None:
+        lines = list_whole_lines(text, start, end)
+        return _Python(text, lines, sizes).read(module, start, end) if module.body else None
+    return _open_excerpt(text, start, end, sizes) if is_excerpt(body) else None
+
+
+def _open_excerpt(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the tree of an excerpt. Lines that do not parse are opened by their indentation."""
+    nodes: list[Node] = []
+    below = start
+
+    def add_lines(end: int) -> None:
+        lines = list_whole_lines(text, below, end)
+        if text[below:end].strip():
+            nodes.extend(open_indented(text, lines, sizes, "# "))
+
+    for chunk in find_chunks(text[start:end]):
+        add_lines(start + chunk.start)
+        first, last = start + chunk.start, start + chunk.end
+        tree = _Python(text, list_whole_lines(text, first, last), sizes)
+        nodes += tree.read(chunk.module, first, last).children
+        below = last
+    add_lines(end)
+    return Node(start, end, nodes, Series("# "))
 
 
 class _Python:
