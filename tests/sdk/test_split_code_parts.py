@@ -128,6 +128,57 @@ def test_no_character_is_lost_or_shared(text: str, size: int) -> None:
     assert "".join("".join(text[u.start : u.end].split()) for u in units) == "".join(text.split())
 
 
+EXCERPT = '''
+        self.ropes.append(rope)
+    )
+
+    # Ropes that are wet weigh more. They are dried in the shed, and weighed only then.
+    def weigh(self, rope):
+        """Weigh a rope, and return its weight in kilograms, as the harbour master asked in his letter."""
+        if rope.is_wet:
+            raise WetRopeError("hang the rope up in the shed until it is dry, and weigh it after that")
+        return self.scale.read(rope) - self.scale.read(EMPTY_HOOK)
+
+
+class Shed:
+    def dry(self, rope):
+        # Two days are enough in summer.
+        rope.is_wet = False
+        self.log("a rope was dried in the shed for as long as the season asks for", rope.name)
+        return rope
+
+    def burn(self,
+'''
+
+
+@pytest.mark.parametrize(
+    ("word", "head"),
+    [("WetRopeError", "def weigh(self, rope):"), ("Two days", "class Shed:"), ("as long as", "def dry")],
+)
+def test_an_excerpt_that_begins_and_ends_inside_of_statements_is_code(word: str, head: str) -> None:
+    assert [unit.kind for unit in split_units(EXCERPT)] == ["code"]
+    units = open_units(EXCERPT, 80)
+    unit = find_unit(EXCERPT, units, word)
+    assert any(head in line for line in list_heads(EXCERPT, units, unit))
+    assert not any("Ropes that are wet" in line for line in list_heads(EXCERPT, units, unit))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_excerpts_of_the_library_keep_whole_lines_under_their_functions(module: str) -> None:
+    lines = (LIBRARY / f"{module}.py").read_text(encoding="utf-8").split("\n")
+    rng = random.Random(4)
+    for _ in range(4):
+        first = rng.randrange(len(lines) - 150)
+        excerpt = "\n".join(lines[first : first + 150])
+        kept = Compressor(FakeScorer()).compress(rng.choice(excerpt.split()), [excerpt], rate=0.3).text
+        assert {line for line in kept.split("\n") if "…" not in line} <= {*lines, lines[first].lstrip(), ""}
+
+
+def test_prose_around_python_is_no_code() -> None:
+    text = f"The harbour master weighs all ropes.\n\n{BRANCHES}\nSo much about ropes, he says.\n"
+    assert [unit.kind for unit in split_units(text)] == ["sentence", "code", "sentence"]
+
+
 @pytest.mark.parametrize("word", ["NamingError", "lzma", "announce", "log.warning", "release", "nothing at"])
 def test_a_branch_comes_with_what_it_needs_to_parse(word: str) -> None:
     units = open_units(BRANCHES, 40)

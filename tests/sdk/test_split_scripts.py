@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tersely import Compressor
 from tersely.split.code import open_code
 from tersely.split.nodes import Sizes
 from tersely.split.scripts import is_script
 from tersely.split.sentences import split_units
+from tests.sdk.fakes import FakeScorer
 from tests.sdk.test_split_outline import check_notation
-from tests.sdk.units import grows_linearly
+from tests.sdk.units import grows_linearly, list_units
 
 CASES = {
     "arms of a case, indented like it": """
@@ -134,3 +136,20 @@ def test_scripts_are_read_in_time_linear_in_their_lines(line: str) -> None:
         return is_script(text), open_code(text, 0, len(text), Sizes(40, 40))
 
     assert grows_linearly(read)
+
+
+def test_a_template_of_yaml_is_code_whose_keys_need_the_keys_around_them() -> None:
+    ports = "".join(f"            - name: pier{n}\n              containerPort: {7000 + n}\n" for n in range(12))
+    text = (
+        "{{- if .Values.harbour.enabled }}\nkind: Deployment\nspec:\n  # Two of them, never more.\n"
+        "  replicas: {{ .Values.replicas }}\n  template:\n    spec:\n      containers:\n"
+        f"        - name: {{{{ .Chart.Name }}}}\n          ports:\n{ports}"
+        '        - name: bell\n          image: "{{ .Values.bell }}"\n{{- end }}\n'
+    )
+    assert [kind for kind, _ in list_units(text)] == ["code"]
+    kept = Compressor(FakeScorer()).compress("7009", [text], budget=60).text
+    lines = [line.strip() for line in kept.split("\n")]
+    heads = ["spec:", "template:", "spec:", "containers:", "- name: {{ .Chart.Name }}", "ports:"]
+    assert [line for line in lines if line in heads] == heads
+    assert "- name: pier9" in lines
+    assert "containerPort: 7009" in lines

@@ -15,7 +15,14 @@ _STATEMENT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """The start of a statement in SQL."""
-SCRIPT = re.compile(rf"\A{_INTERPRETER.pattern}|(?i:{_STATEMENT.pattern})|\{{[ \t\r]*$", re.MULTILINE)
+_CONTROL = re.compile(
+    r"^[ \t]*\{[{%]-?[ \t]*(?:if|range|with|define|for|macro|block|else|end\w*)\b", re.MULTILINE
+)
+"""A line of a template of Go or Jinja that decides about the lines below."""
+_FIELD = re.compile(r"\s*(?:- |[\w./\"'-]+:(?:\s|$)|#|\{[{%]|[-}]-\}\})")
+SCRIPT = re.compile(
+    rf"\A{_INTERPRETER.pattern}|(?i:{_STATEMENT.pattern})|\{{[ \t\r]*$|{_CONTROL.pattern}", re.MULTILINE
+)
 """Matches in every script."""
 _DOLLARS = re.compile(r"\$\w*\$")
 """A quotation mark of PostgreSQL, around the body of a function."""
@@ -30,9 +37,14 @@ _FEWEST_LINES, _FEWEST_BLOCKS = 5, 2
 
 
 def is_script(text: str) -> bool:
-    """Return whether a text names its interpreter, or is SQL, or is divided into blocks by braces."""
+    """Return whether a text names its interpreter, or is SQL, or is divided into blocks by braces, or is a
+    template of YAML."""
     rows = text.splitlines()
-    return bool(_INTERPRETER.match(text)) or is_sql(text, rows) or _is_braced(rows)
+    if _INTERPRETER.match(text) or is_sql(text, rows) or _is_braced(rows):
+        return True
+    lines = [row for row in rows if row.strip()]
+    is_template = len(_CONTROL.findall(text)) > 1
+    return is_template and sum(_FIELD.match(row) is not None for row in lines) * 4 >= len(lines) * 3
 
 
 def is_sql(text: str, rows: Sequence[str]) -> bool:
