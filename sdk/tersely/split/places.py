@@ -33,8 +33,8 @@ _FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
 """The sign of a line that is the current one, or was chosen. Other lines of the list have blanks instead."""
 _RIGHT = re.compile(r"[ ]*\d+(?=[\s:])")
 _TIME = re.compile(r"\s*[\[(]?\d")
-_COMMENTS = ("#", "//", ";", "--", "%")
-"""Signs of comments, as `Block.prefix` has them."""
+_COMMENTS = ("#", "//", ";", "%")
+"""Signs of comments, as `Block.prefix` has them. After `--`, CMake prints what it has found."""
 
 
 _ADMONITION = re.compile(

@@ -137,7 +137,9 @@ class Prefixed:
         body: the text without prefixes. A blank line sets lines apart that do not continue the line above.
     """
 
-    def __init__(self, text: str, lines: Sequence[Line], are_scattered: bool = False) -> None:
+    def __init__(
+        self, text: str, lines: Sequence[Line], *, are_numbered: bool, are_scattered: bool = False
+    ) -> None:
         self.are_scattered = are_scattered
         self._text = text
         self._lines = lines
@@ -148,14 +150,14 @@ class Prefixed:
         for line in lines:
             part = "\n" * line.is_apart + text[line.body : line.end] + "\n"
             self._starts.append(length)
-            if line.is_apart:
+            if line.is_apart and are_numbered:
                 self._breaks.append(length)
             parts.append(part)
             length += len(part)
         self.body = "".join(parts)
 
     def list_ranges(self) -> list[Range]:
-        """Return the ranges of the body that are set apart."""
+        """Return the ranges of the body whose lines follow each other in a file; one without numbers."""
         return [*pairwise([0, *self._breaks, len(self.body)])]
 
     def estimate_source(self, unit: Unit) -> Unit:
@@ -238,7 +240,12 @@ def read_prefixed(text: str, start: int, end: int) -> Prefixed:
         pattern = _find_pattern(found[0][1])
         ends = [match.end() if (match := pattern.match(line)) else 0 for _, line in found]
         return Prefixed(
-            text, [Line(at, at + end, at + len(line)) for (at, line), end in zip(found, ends, strict=True)]
+            text,
+            [
+                Line(at, at + end, at + len(line), pattern is _LEVEL and end > end_above == 0)
+                for (at, line), end_above, end in zip(found, [1, *ends], ends, strict=False)
+            ],
+            are_numbered=False,
         )
     entries = [_read(line) for _, line in found]
     # Some tools put a space after the sign, and leave it out on blank lines.
@@ -252,7 +259,7 @@ def read_prefixed(text: str, start: int, end: int) -> Prefixed:
         lines.append(Line(at, at + body, at + len(line), is_apart))
         above = entry[0] if entry else above
     are_scattered = sum(line.is_apart for line in lines) * 2 > len(bodies)
-    return Prefixed(text, lines, are_scattered)
+    return Prefixed(text, lines, are_numbered=True, are_scattered=are_scattered)
 
 
 def list_lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:

@@ -94,4 +94,4 @@ def _read(text: str, start: int, end: int) -> Iterator[Prefixed]:
         body = found.end("name") + 1 if keeps_time else found.end()
         sources[found["name"]].append(Line(at, at + min(body, len(line)), at + len(line)))
     for lines in sources.values():
-        yield Prefixed(text, lines)
+        yield Prefixed(text, lines, are_numbered=False)
