@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import CLOSER, LONGEST_ITEM, TICKED
+from tersely.split.markdown import ITEM
 from tersely.split.places import CUE, Place, announces, is_comment, opens
 from tersely.split.records import LABEL, first_word, is_term
 
@@ -139,7 +140,7 @@ def goes_on(place: Place, indent: int) -> bool:
 
 
 def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
-    """Map each line to the comment right above it, unless the comment is long.
+    """Map each line to the comment right above it, unless the comment is long. Items in comments are apart.
 
     In a text without paragraphs and list items, a line such as `# lamps` is not a heading but a comment if it
     is indented, or stands above a line with an opening bracket or with deeper lines.
@@ -154,23 +155,36 @@ def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
         is_above = is_comment(place.block)
         if place.block.kind == "heading" and place.line.lstrip().startswith("# ") and not has_text:
             is_above = place.indent > 0 or opens(below) or below.has_body
+        is_above = is_above and _has_text(place) and _has_text(below)
         goes_on = is_above and below.block.first == place.block.last and below.indent >= place.indent
-        if goes_on and below.block.start - start <= LONGEST_ITEM and not CLOSER.fullmatch(below.line):
+        is_item = is_comment(below.block) and ITEM.match(below.line) is not None
+        is_near = below.block.start - start <= LONGEST_ITEM
+        if goes_on and is_near and not is_item and not CLOSER.fullmatch(below.line):
             found[below] = place
     return found
 
 
+def _has_text(place: Place) -> bool:
+    """Return whether a line has more than the sign of a comment."""
+    return bool(place.line.strip(" \t#/;%"))
+
+
 def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
-    """Add to `needs` that each note needs the line below it."""
-    target: int | None = None
+    """Add to `needs` that each note needs the line below it, unless the note begins too far above it.
+
+    A line with only the sign of a comment ends a note.
+    """
+    target: Place | None = None
     for place in reversed(places):
-        if place.below is None or place.below.block.first != place.block.last:
-            target = None
+        is_near = place.below is not None and place.below.block.first == place.block.last
         if not is_note(place):
-            target = place.units[0]
-        elif target is not None:
-            for unit in place.units:
-                needs[unit] = {*needs.get(unit, ()), *needs.get(target, ()), target}
+            target = place
+        elif not is_near or not _has_text(place):
+            target = None
+        elif target is not None and target.block.start - place.block.start <= LONGEST_ITEM:
+            unit = target.units[0]
+            for own in place.units:
+                needs[own] = {*needs.get(own, ()), *needs.get(unit, ()), unit}
 
 
 def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:

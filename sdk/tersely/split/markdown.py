@@ -33,7 +33,7 @@ _ASCIIDOC = (
     re.compile(r"^={1,5} [^\W_](?!.*=[ \t]*$)", re.MULTILINE),
     re.compile(r"^(?:\[[\w%.,\"'= #-]+\]|:[a-z][\w-]*:.*|\|===)[ \t]*$", re.MULTILINE),
 )
-_HASHES = re.compile(r"[ ]{0,3}[#]{1,6}(?:\s|$)", re.MULTILINE)
+_HASHES = re.compile(r"[ ]{0,3}[#]{1,6}[^\S\n]+\S", re.MULTILINE)
 _COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
 _NAMED = re.compile(r"[^\W\d][\w.-]*(?:[/=]|::?<?\s)")
 """The start of a line with a name and a value."""
