@@ -30,16 +30,20 @@ from tersely.split.nodes import Node, Sizes
 from tersely.split.python import PYTHON, is_excerpt, is_python
 from tersely.split.python_tree import open_python
 from tersely.split.scripts import SCRIPT, is_script
-from tersely.split.syntax_tree import open_source, parse
+from tersely.split.syntax_tree import open_source, parse, remove_comments
 from tersely.units import Series
 
 LONGEST_RUN = 80
 """Lines after which an unfenced code block is cut, so that a source file is not one unit."""
 
 _FRONT_MATTER = re.compile(r"\A---[^\S\n]*$", re.MULTILINE)
-_STATEMENT = re.compile(r"[{};][ \t\r]*$|^[ \t]*(?:[})\]]|//|/\*)", re.MULTILINE)
-_STARRED = re.compile(r"^[ \t]*\*", re.MULTILINE)
-"""A line of a block comment, if the text has any; otherwise an item of a list."""
+_DIRECTIVES = r"^[ \t]*#[ \t]*(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error)\b"
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:include|define|ifdef|ifndef|pragma)\b", re.MULTILINE)
+_STATEMENT = re.compile(
+    rf"[{{}};][ \t\r]*$|^[ \t]*(?:[}})\]]|//|/\*)|{_DIRECTIVES}(?:.*[^.:?!,\s])?[ \t\r]*$"
+    r"|^[ \t]*_*[A-Z][A-Z\d_]{2,} ?\([^()\n]*\)[ \t\r]*$",
+    re.MULTILINE,
+)
 _DECLARATION = re.compile(
     r"^[ \t]*(?:(?:export|default|declare|public|private|protected|static|final|abstract|async"
     r"|pub(?:\([a-z]+\))?)\s+)*"
@@ -78,11 +82,11 @@ def _is_source(text: str) -> bool:
         return True
     if not _DECLARATION.search(text):
         return False
-    lines = sum(1 for line in text.splitlines() if line.strip())
+    body = remove_comments(text)
+    lines = sum(1 for line in body.splitlines() if line.strip())
     if lines < _FEWEST_LINES:
         return False
-    statements = len(_STATEMENT.findall(text)) + ("/*" in text and len(_STARRED.findall(text)))
-    return statements * 2 >= lines or parse(text) is not None
+    return len(_STATEMENT.findall(body)) * 2 >= lines or parse(text) is not None
 
 
 def _find_front_matter_end(lines: Lines, index: int) -> int | None:
@@ -187,7 +191,7 @@ def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
 def _find_comment_sign(body: str, lines: int) -> str:
     """Return the sign that begins a comment in the language of `body`, as its comments or braces suggest."""
     counts = Counter(next(filter(None, sign.groups())) for sign in _SIGN.finditer(body))
-    counts["//"] += counts.pop("*", 0) + counts.pop("/*", 0)
+    counts["//"] += counts.pop("*", 0) + counts.pop("/*", 0) + len(_DIRECTIVE.findall(body))
     counts["#"] += 0
     (sign, most), (_, second) = counts.most_common(2)
     if most == second:

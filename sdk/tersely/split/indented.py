@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
+from tersely.split.directives import find_directive_depths
 from tersely.split.lines import CLOSER, OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
 from tersely.split.nodes import DEEPEST, Node, Sizes, goes_on, mark_name
@@ -22,7 +23,7 @@ Ranges = Sequence[Range]
 _CLOSING = re.compile(
     r"\s*(?:[)}\]]|/\s*$|(?:end|fi|done|esac|endif|else|elif|elsif|except|finally|rescue|ensure|catch|when|case(?!.*\bin\s*$)|default)\b"
     r"|(?:END|ELSE|ELSIF|WHEN|EXCEPTION)\b"
-    r"|#\s*(?:if|el|endif)"
+    r"|#\s*(?:if|el|endif)|\{[{%][-~]?\s*(?:end|else|elif)"
     r"|(?:public|private|protected)\b[^;(]*:\s*$)"
 )
 """The start of a line that belongs to the block above it."""
@@ -37,6 +38,9 @@ _ABOVE = re.compile(rf"{COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
 of CSS and `@article{...,` of BibTeX are heads themselves."""
 _EMPTY_COMMENT = re.compile(r"\s*+(?:#+|//+|/\*+|\*+/?)?\s*")
 _COMMENT_SIGN = re.compile(r"[\s*#/;%!-]*")
+_UNENDED = re.compile(r"[^;{}:>/*\s]\s*$")
+"""The end of a line above `{` that is a part of the head of a function."""
+_LONGEST_HEAD = 8
 _CASE = re.compile(r"\s*case\b.*\bin\s*(?:#.*)?$")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
@@ -132,7 +136,12 @@ class _Indented:
         """Depths of lines that differ from their indents."""
         self._closers: set[Range] = set()
         """Lines that close a here document or a `case`."""
+        self._openers: set[Range] = set()
+        """Each `#if` that an `#endif` ends."""
+        self._directives: set[Range] = set()
+        """These, and what belongs to them, such as `#else`."""
         self._find_depths(lines)
+        self._find_directives(lines)
         rows = list(self._rows.values())
         self._has_statements = is_sql("\n".join(rows), rows)
 
@@ -165,6 +174,15 @@ class _Indented:
                 below = bisect_right(ends, at)
                 last, opener = (ends[below], at) if below < len(ends) else (-1, -1)
 
+    def _find_directives(self, lines: Ranges) -> None:
+        rows = [self._rows[line] for line in lines]
+        are_comments = self._before.startswith("#")
+        indents = [self._depth(line) for line in lines]
+        depths, conditions = find_directive_depths(rows, indents, are_comments=are_comments)
+        self._depths = dict(zip(lines, depths, strict=True))
+        self._openers = {lines[places[0]] for places in conditions}
+        self._directives = {lines[at] for places in conditions for at in places}
+
     def open(self, lines: Ranges, depth: int) -> list[Node]:
         """Return a node for each block of lines."""
         blocks = map(self._strip, self._split(lines))
@@ -192,7 +210,7 @@ class _Indented:
     def _is_above(self, lines: Ranges, at: int) -> bool:
         """Return whether a line belongs to the declaration below it. A line with `@` above deeper lines does
         not: it is their head."""
-        if not _ABOVE.match(self._text, *lines[at]):
+        if not self._matches_above(lines[at]):
             return False
         below = [line for line in lines[at + 1 : at + 2] if not self._is_blank(line)]
         is_head = any(self._depth(line) > self._depth(lines[at]) for line in below)
@@ -205,10 +223,14 @@ class _Indented:
             return node
         base = self._depth(lines[0])
         stop = len(lines) - 1 if self._depth(lines[-1]) <= base else len(lines)
-        inner = [at for at in range(1, stop) if not self._is_blank(lines[at])]
+        brace = next(
+            (at for at in range(1, min(stop, _LONGEST_HEAD)) if self._rows[lines[at]].strip() == "{"), 0
+        )
+        first = brace + 1 if self._depth(lines[brace]) <= base else 1
+        inner = [at for at in range(first, stop) if not self._is_blank(lines[at])]
         heads = [at for at in inner if self._depth(lines[at]) <= base and not self._closes(lines[at])]
         ends = [*heads, stop]
-        children = self.open(lines[1 : ends[0]], depth + 1) if ends[0] > 1 else []
+        children = self.open(lines[first : ends[0]], depth + 1) if ends[0] > first else []
         mark_name(self._text, children)
         for head, end in pairwise(ends):
             children.append(self._open_declaration(self._strip(lines[head:end]), depth + 1))
@@ -227,13 +249,16 @@ class _Indented:
                 blocks[-1].append(line)
                 continue
             starts = not self._is_blank(line) and self._depth(line) <= base
-            starts = starts and line not in self._closers and not _CLOSING.match(self._text, *line)
+            closes = line not in self._openers and _CLOSING.match(self._text, *line)
+            starts = starts and line not in self._closers and not closes
             if at and starts and _BEGIN.match(self._text, *line):
                 starts = self._depth(lines[at - 1]) <= base
-            if not blocks or (starts and not is_above):
+            if starts and self._rows[line].strip() == "{":
+                self._join_head(blocks)
+            elif not blocks or (starts and not is_above):
                 blocks.append([])
             blocks[-1].append(line)
-            is_above = starts and _ABOVE.match(self._text, *line) is not None
+            is_above = starts and self._matches_above(line)
             if rows and starts_statement(rows[at]):
                 end = find_statement_end(rows, at)
                 rows = rows if end else []  # if it does not end, nothing below is looked at again
@@ -242,6 +267,21 @@ class _Indented:
             if end:
                 inside = end - 1
         return blocks
+
+    def _join_head(self, blocks: list[list[Range]]) -> None:
+        """Join the last blocks if they are the head of the function whose `{` is in the line below them."""
+        if not blocks:
+            blocks.append([])
+        while len(blocks) > 1 and not self._is_blank(blocks[-1][-1]):
+            above = blocks[-2][-1]
+            is_head = _UNENDED.search(self._rows[above]) and not self._matches_above(above)
+            if not is_head or above in self._directives or len(blocks[-2]) + len(blocks[-1]) > _LONGEST_HEAD:
+                break
+            last = blocks.pop()
+            blocks[-1] += last
+
+    def _matches_above(self, line: Range) -> bool:
+        return line not in self._directives and _ABOVE.match(self._text, *line) is not None
 
     def _depth(self, line: Range) -> float:
         """Return the indent of a line. Inside of a here document or a `case`, its first line has less."""

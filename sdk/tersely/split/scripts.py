@@ -15,13 +15,11 @@ _STATEMENT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """The start of a statement in SQL."""
-_CONTROL = re.compile(
-    r"^[ \t]*\{[{%]-?[ \t]*(?:if|range|with|define|for|macro|block|else|end\w*)\b", re.MULTILINE
-)
-"""A line of a template of Go or Jinja that decides about the lines below."""
+_TEMPLATE = re.compile(r"\{[{%]")
+"""The start of an expression or a control line in a template of Go or Jinja."""
 _FIELD = re.compile(r"\s*(?:- |[\w./\"'-]+:(?:\s|$)|#|\{[{%]|[-}]-\}\})")
 SCRIPT = re.compile(
-    rf"\A{_INTERPRETER.pattern}|(?i:{_STATEMENT.pattern})|\{{[ \t\r]*$|{_CONTROL.pattern}", re.MULTILINE
+    rf"\A{_INTERPRETER.pattern}|(?i:{_STATEMENT.pattern})|\{{[ \t\r]*$|{_TEMPLATE.pattern}", re.MULTILINE
 )
 """Matches in every script."""
 _DOLLARS = re.compile(r"\$\w*\$")
@@ -43,7 +41,7 @@ def is_script(text: str) -> bool:
     if _INTERPRETER.match(text) or is_sql(text, rows) or _is_braced(rows):
         return True
     lines = [row for row in rows if row.strip()]
-    is_template = len(_CONTROL.findall(text)) > 1
+    is_template = len(_TEMPLATE.findall(text)) > 1
     return is_template and sum(_FIELD.match(row) is not None for row in lines) * 4 >= len(lines) * 3
 
 

@@ -54,6 +54,8 @@ _PREFIXES = frozenset({"decorator", "attribute_item", "attribute_list"})
 """Nodes above a declaration that say nothing without it."""
 _ELSE = re.compile(r"\s*\}?\s*else")
 _BRANCH = re.compile(r"[ \t]*#[ \t]*el")
+_IF = re.compile(r"^[ \t]*#[ \t]*if", re.MULTILINE)
+_ENDIF = re.compile(r"^[ \t]*#[ \t]*endif", re.MULTILINE)
 _OPENINGS = frozenset({"php_tag", "hash_bang_line"})
 """The first line of a file, which is always kept."""
 
@@ -97,7 +99,7 @@ def parse(text: str) -> SyntaxNode | None:
     grammars = [grammar for grammar in GRAMMARS if grammar.sign.search(text)]
     if not grammars:
         return None
-    lines = [line for line in _remove_comments(text).splitlines() if line.strip()]
+    lines = [line for line in remove_comments(text).splitlines() if line.strip()]
     if sum(_LINE.search(line) is not None for line in lines) * 2 < len(lines):
         return None
     data = text.encode("utf-8", "surrogatepass")
@@ -125,7 +127,7 @@ def _parse_as(grammar: Grammar, data: bytes) -> SyntaxNode | None:
     return root if root.named_children and not root.has_error else None
 
 
-def _remove_comments(text: str) -> str:
+def remove_comments(text: str) -> str:
     """Return the text without block comments."""
     parts: list[str] = []
     start = 0
@@ -153,7 +155,19 @@ def open_source(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     root = parse(body)
     if root is None:
         return None
-    return _Source(text, start, body, sizes).read(root, end)
+    node = _Source(text, start, body, sizes).read(root, end)
+    return None if _is_misread(text, node) else node
+
+
+def _is_misread(text: str, node: Node) -> bool:
+    """Return whether a part has an `#if` or an `#endif` without the other, or a head has several.
+
+    Macros that look like calls mislead the grammar of C.
+    """
+    if not node.children:
+        return len(_IF.findall(text, node.start, node.end)) != len(_ENDIF.findall(text, node.start, node.end))
+    head = _IF.findall(text, node.start, node.children[0].start)
+    return len(head) > 1 or any(_is_misread(text, child) for child in node.children)
 
 
 class _Group(NamedTuple):
