@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
 import textwrap
+import tokenize
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from tersely.runtime.locks import ProcessLock
 from tersely.split.lines import Format, Likeness, Lines, find_indent, list_whole_lines
@@ -34,6 +36,11 @@ _FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
 
 _MOST_CHUNKS = 12
 """Largest number of places in an excerpt at which parsing begins."""
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_QUOTES = re.compile(r"[a-zA-Z]{0,2}(\"{3}|'{3})")
+_TRY = re.compile(r"^(?P<indent>[ \t]*)try:[ \t]*$", re.MULTILINE)
+MOST_TRIES = 2
+"""Largest number of blocks of `try` that a cut text is taken to be in."""
 _STATEMENT = re.compile(r"[ \t]*(?:(?:async )?def |class |@\w|import |from )")
 
 _parsing = ProcessLock()
@@ -95,7 +102,9 @@ def find_chunks(text: str) -> Sequence[Chunk]:
             continue
         stop = next((i for i in range(at, len(spans)) if indents[i] < indents[at]), len(spans))
         body = textwrap.dedent(text[spans[at][0] : spans[stop - 1][1]])
-        module, end = _parse_start(body)
+        module, end = _parse_cut(body) if stop == len(spans) else None, len(body)
+        if module is None:
+            module, end = _parse_start(body)
         attempts += 1
         if module is None or not module.body:
             at += 1
@@ -104,6 +113,41 @@ def find_chunks(text: str) -> Sequence[Chunk]:
         chunks.append(Chunk(spans[at][0], spans[last - 1][1], module))
         at, below_error = last, last + 1
     return chunks
+
+
+def _parse_cut(body: str) -> ast.Module | None:
+    """Return the module of a text that may end inside of a statement; None if it is no Python.
+
+    The missing end is made up: quotes, brackets, an empty block, and a `finally` for each `try` around it.
+    """
+    if (module := parse(body)) is not None:
+        return module
+    body = body.rstrip()
+    quotes, brackets, last = "", list[str](), ""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(body).readline):
+            if token.type == tokenize.OP and token.string in _BRACKETS:
+                brackets.append(_BRACKETS[token.string])
+            elif brackets and token.string == brackets[-1]:
+                brackets.pop()
+            if token.type in (tokenize.OP, tokenize.NAME):
+                last = token.string
+    except tokenize.TokenError as error:
+        message, (line, column) = cast(tuple[str, tuple[int, int]], error.args)
+        if "string" in message:
+            opened = _QUOTES.match(body.split("\n")[line - 1], column)
+            quotes = opened[1] if opened else ""
+    except SyntaxError:
+        return None
+    end = quotes + "".join(reversed(brackets))
+    blocks = [" pass"] if last == ":" and not end else ["", ": pass"]
+    tries = [found["indent"] for found in _TRY.finditer(body)][::-1]
+    for block in blocks:
+        for count in range(min(len(tries), MOST_TRIES) + 1):
+            finals = "".join(f"\n{indent}finally: pass" for indent in tries[:count])
+            if (module := parse(f"{body}{end}{block}{finals}")) is not None:
+                return module
+    return None
 
 
 def _has_constants(module: ast.Module) -> bool:

@@ -6,17 +6,16 @@ What is kept still parses.
 from __future__ import annotations
 
 import ast
-import io
 import re
 import textwrap
-import tokenize
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from tersely.split.indented import open_comment, open_indented, open_text
-from tersely.split.lines import Range, find_indent, list_whole_lines
+from tersely.split.lines import CLOSER, Range, find_indent, list_whole_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_name
-from tersely.split.python import find_chunks, is_excerpt, is_text, parse
+from tersely.split.python import MOST_TRIES, find_chunks, is_excerpt, is_text, parse
+from tersely.split.python_brackets import find_elements
 from tersely.units import Series
 
 _SHORT = 60
@@ -25,7 +24,6 @@ _SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
 _SIGN = re.compile(r"\s*(?:/|\*(?!\*))")
 """The start of a parameter that decides how others are passed: `/`, `*` or `*args`."""
 _Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
 
 
 def open_python(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
@@ -45,13 +43,17 @@ def _open_excerpt(text: str, start: int, end: int, sizes: Sizes) -> Node:
 
     def add_lines(end: int) -> None:
         lines = list_whole_lines(text, below, end)
-        if text[below:end].strip():
+        while nodes and lines and CLOSER.fullmatch(text[slice(*lines[0])].rstrip()):
+            nodes[-1].end = lines.pop(0)[1]  # it closes brackets of the lines above
+        if any(text[slice(*line)].strip() for line in lines):
             nodes.extend(open_indented(text, lines, sizes, "# "))
 
     for chunk in find_chunks(text[start:end]):
         add_lines(start + chunk.start)
         first, last = start + chunk.start, start + chunk.end
-        tree = _Python(text, list_whole_lines(text, first, last), sizes)
+        # A module that was cut has lines more, which were made up.
+        lines = [*list_whole_lines(text, first, last), *[(last, last)] * MOST_TRIES]
+        tree = _Python(text, lines, sizes)
         nodes += tree.read(chunk.module, first, last).children
         below = last
     add_lines(end)
@@ -202,7 +204,7 @@ class _Python:
         """
         spans = [
             (self._lines[first - 1 + begin][0], self._lines[first - 1 + stop][1])
-            for begin, stop in _find_elements(self._read_lines(first, last), is_head=True)
+            for begin, stop in find_elements(self._read_lines(first, last), is_head=True)
         ]
         nodes: list[Node] = []
         for is_sign, group in groupby(spans, lambda span: _SIGN.match(self._text, *span) is not None):
@@ -267,66 +269,11 @@ class _Python:
         first = statement.lineno - 1
         spans = [
             (self._lines[first + begin][0], self._lines[first + stop][1])
-            for begin, stop in _find_elements(self._source(statement))
+            for begin, stop in find_elements(self._source(statement))
         ]
         if len(spans) > 1:
             node.children, node.series = join_lines(spans, _SHORT), Series("# ")
             mark_name(self._text, node.children)
-
-
-def _find_elements(source: str, *, is_head: bool = False) -> list[tuple[int, int]]:
-    """Return the first and last line of each element in the brackets of a statement, counted from 0.
-
-    Elements on the line of a bracket are left out. Empty unless the statement has one pair of brackets with
-    several lines, and every element may be left out. In the head of a function, the elements are the
-    parameters, and other brackets may follow.
-    """
-    found: list[tuple[int, int]] = []
-    depth = opened = first = comma = 0
-    is_first = False
-    last = 0  # the line on which the last token ended
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            if token.type in _NEUTRAL:
-                continue
-            if depth == 1 and comma and token.start[0] > comma:
-                if not is_first:
-                    found.append((first - 1, comma - 1))
-                first, is_first = comma + 1, False
-            elif depth == 1 and last == opened == token.start[0]:
-                is_first = True  # it begins on the line of the bracket
-            comma = 0
-            if token.string in ("(", "[", "{") and token.type == tokenize.OP:
-                depth += 1
-                if depth == 1:
-                    if found:
-                        return []
-                    opened, first, is_first = token.start[0], token.start[0] + 1, False
-            elif token.string in (")", "]", "}") and token.type == tokenize.OP:
-                depth -= 1
-                if depth == 0 and found and last < token.start[0] and first < token.start[0]:
-                    found.append((first - 1, token.start[0] - 2))
-                if depth == 0 and is_head:
-                    break
-            elif token.string == "," and depth == 1:
-                comma = token.start[0]
-            last = token.end[0]
-    except (tokenize.TokenError, SyntaxError):
-        return []
-    rows = source.splitlines(keepends=True)
-    texts = ["".join(rows[begin : stop + 1]) for begin, stop in found]
-    is_element = _is_parameter if is_head else _is_element
-    return found if all(map(is_element, texts)) else []
-
-
-def _is_parameter(text: str) -> bool:
-    """Return whether a text is one or more parameters, or the `*` or `/` between them."""
-    return text.strip().rstrip(",") in ("*", "/") or parse(f"def _(\n{text}\n): ...") is not None
-
-
-def _is_element(text: str) -> bool:
-    """Return whether a text may be left out of brackets."""
-    return parse(f"_(\n{text}\n)") is not None or parse(f"{{\n{text}\n}}") is not None
 
 
 def _first_line(statement: ast.stmt) -> int:
