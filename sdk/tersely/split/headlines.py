@@ -26,6 +26,8 @@ _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
 """A line in parentheses that says how the words below it are spoken."""
 _FIRST = re.compile(r"\s*\(?(?:1|[aA]|i)[.)]\s")
+_MESSAGE = re.compile(r"\S+:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b")
+_REMARK = re.compile(r"\S+:\d+(?::\d+)?: note\b")
 _UNDERLINE = re.compile(r"\s*[~^]+\s*")
 _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
 _FEWEST_SECTIONS = 3
@@ -76,6 +78,13 @@ def find_messages(places: Sequence[Place]) -> Iterator[Place]:
             below = below.below
 
 
+def find_continuations(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that continues what an earlier line says, and that line."""
+    yield from find_started(places)
+    yield from find_caused(places)
+    yield from find_remarks(places)
+
+
 def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each line that continues a line above it, and the line above.
 
@@ -104,6 +113,18 @@ def find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             yield place, exception
         elif exception is None or place.indent == exception.indent:
             exception = place if place.has_body else None
+
+
+def find_remarks(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each note of a compiler, such as `a.c:3:5: note: declared here`, and the message it explains."""
+    message: Place | None = None
+    for place in places:
+        if message and place.run != message.run:
+            message = None
+        if _MESSAGE.match(place.line):
+            message = place
+        elif message and _REMARK.match(place.line):
+            yield place, message
 
 
 def _wraps(above: Place, place: Place) -> bool:

@@ -49,6 +49,7 @@ _MARKED = re.compile(
     | [ \t]*\\(?:part|chapter|(?:sub){{0,2}}section)\*?\{{              # LaTeX
     | [ \t]*\\(?:sub)?paragraph\*?\{{[^\n}}]*\}}[ \t]*$
     | =(?:head[1-6]|item)\ +\S                                          # POD
+    | \#\#\[(?:group\]|section\]Starting)                                # logs of GitHub and Azure
     | [^\W\d_][^\n|]*\ (?P<sign>[*=#~])(?P=sign){{4,}}[ \t]*$           # filled with signs up to the margin
     """,
     re.MULTILINE | re.VERBOSE,

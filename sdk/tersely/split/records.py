@@ -99,7 +99,8 @@ class Records:
         """Return whether the first line of a run tells what the other lines are about."""
         if place in self._named or CUE.match(place.line):
             return True
-        if place.run in self._mixtures:
+        has_list = place.has_body and not place.has_one_line and place.line.rstrip().endswith(":")
+        if place.run in self._mixtures or has_list:
             return False
         if place.run in self._tables:
             return True

@@ -91,8 +91,7 @@ class Surroundings:
             **dict(_find_items(places)),
             **dict(headlines.find_noted(places)),
             **dict(_find_labelled(places)),
-            **dict(headlines.find_started(places)),
-            **dict(headlines.find_caused(places)),
+            **dict(headlines.find_continuations(places)),
         }
 
     def is_option(self, place: Place) -> bool:
