@@ -93,6 +93,56 @@ CASES = {
            |
 19         |commit;
 """,
+    "control lines of a template at the margin": """
+1          |kind: Deployment
+2*         |spec:
+3  2       |  replicas: {{ .Values.replicas }}
+4* 2 6     |{{- if .Values.bell }}
+5  2 4 6   |  bell: {{ .Values.bell.name }}
+6* 2 4     |{{- end }}
+7* 2       |  template:
+8* 2 7     |    containers:
+9* 2 7 8   |      - name: crane
+10 2 7 8 9 |        image: "crane:{{ .Values.tag }}"
+11* 2 7 8 9 13 |{{- if .Values.lamp }}
+12 2 7 8 9 11 13 |        lamp: {{ .Values.lamp }}
+13* 2 7 8 9 11 |{{- end }}
+14 2 7 8 9 |        rope: 4
+""",
+    "directives of C, and macros in front of declarations": """
+1* 27      |#ifndef CRANE_H
+2  1 27    |#define CRANE_H 1
+           |
+3  1 27    |#include <yard.h>
+           |
+4* 1 13 27 |#ifdef USE_ROPE
+5* 1 4 8 13 27 |# ifdef REDIRECT
+6  1 4 5 8 13 27 |extern int REDIRECT (lift, (const char *stone), lift64)
+7  1 4 5 6 8 13 27 |     THROW;
+8* 1 4 5 13 27 |# endif
+9* 1 4 13 27 |#else
+10 1 4 9 13 27 |extern int lower (const char *stone) THROW;
+11 1 4 9 13 27 |# define lift lower
+12 1 4 9 13 27 |extern int rest (void) THROW;
+13* 1 4 27 |#endif
+           |
+14* 1 20 27 |struct yard {
+15 1 14 20 27 |    int cranes;
+16 1 14 20 27 |#define YARD_CRANES 7
+17* 1 14 19 20 27 |#if YARD_CRANES > 4
+18 1 14 17 19 20 27 |    int ropes;
+19* 1 14 17 20 27 |#endif
+20* 1 14 27 |};
+           |
+21* 1 23 26 27 |lift_inline int
+22* 1 21 23 26 27 |lift_all (void)
+23* 1 21 22 26 27 |{
+24 1 21 22 23 26 27 |    lift (STONE);
+25 1 21 22 23 26 27 |    rest ();
+26* 1 21 22 23 27 |}
+           |
+27* 1      |#endif
+""",
 }
 
 
