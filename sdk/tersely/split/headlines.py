@@ -36,9 +36,11 @@ _MOST_LINES = 6
 
 
 def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
-    """Yield the lines that may be titles: alone in a run with a colon at the end, or above a log entry."""
+    """Yield the lines that may be titles: above a log entry, or alone in a run with a colon at the end, but
+    not above a list or an example, which such a line only announces."""
     for place, below in pairwise(places):
         is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
+        is_alone = is_alone and below.block.kind not in ("list_item", "code")
         is_caption = below.run == place.run and below.block.kind == "log"
         if place.block.kind == "line" and (is_alone or is_caption):
             yield place
