@@ -30,17 +30,19 @@ _MESSAGE = re.compile(r"\S+:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b")
 _REMARK = re.compile(r"\S+:\d+(?::\d+)?: note\b")
 _UNDERLINE = re.compile(r"\s*[~^]+\s*")
 _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
-_FEWEST_SECTIONS = 3
+_FEWEST_SECTIONS, _MOST_WORDS = 3, 6
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
 
 
 def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
-    """Yield the lines that may be titles: above a log entry, or alone in a run with a colon at the end, but
-    not above a list or an example, which such a line only announces."""
+    """Yield the lines that may be titles: above a log entry, or a few words alone in a run with a colon at
+    the end. Such a line only announces a list or an example below it, and is no directive of
+    reStructuredText."""
     for place, below in pairwise(places):
         is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
         is_alone = is_alone and below.block.kind not in ("list_item", "code")
+        is_alone = is_alone and len(place.line.split()) <= _MOST_WORDS and not place.line.startswith("..")
         is_caption = below.run == place.run and below.block.kind == "log"
         if place.block.kind == "line" and (is_alone or is_caption):
             yield place
