@@ -11,10 +11,13 @@ import pytest
 
 from tersely import Compressor
 from tersely.split.arrange import arrange
+from tersely.split.code import open_code
 from tersely.split.nodes import Sizes
+from tersely.split.python import is_excerpt
 from tersely.split.sentences import split_units
 from tersely.units import Unit
 from tests.sdk.fakes import FakeScorer
+from tests.sdk.units import grows_linearly
 
 MODULES = ("argparse", "asyncio/tasks", "configparser")
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -294,3 +297,22 @@ def test_comment_inside_a_block_is_not_cut_apart() -> None:
     units = open_units(text, 30)
     heads = list_heads(text, units, find_unit(text, units, "are old"))
     assert {"crane() {", "/* The ropes", "*/", "}"} <= {*heads}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def f(\n",
+        "try:\n  def f(): g(\n",
+        "):\n",
+        '"""\ndef f():\n',
+        "  def f():\n   pass\n )\n",
+        "#if a\n{\n",
+    ],
+)
+def test_excerpts_are_read_in_time_linear_in_their_lines(line: str) -> None:
+    def read(size: int) -> object:
+        text = "import a\n" + line * (size * 4 // len(line))
+        return is_excerpt(text), open_code(text, 0, len(text), Sizes(40, 40))
+
+    assert grows_linearly(read)

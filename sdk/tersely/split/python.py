@@ -34,8 +34,12 @@ _BLOCK = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
 """Errors of the parser besides SyntaxError. SystemError comes if another thread parses at the same time."""
 
-_MOST_CHUNKS = 12
+_MOST_CHUNKS = 8
 """Largest number of places in an excerpt at which parsing begins."""
+_CUT = re.compile(
+    r"never closed|unterminated triple|expected an indented block|expected 'except'|unexpected EOF"
+)
+"""A part of the parser's message about a text that ends too early."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _QUOTES = re.compile(r"[a-zA-Z]{0,2}(\"{3}|'{3})")
 _TRY = re.compile(r"^(?P<indent>[ \t]*)try:[ \t]*$", re.MULTILINE)
@@ -64,9 +68,10 @@ class Chunk(NamedTuple):
 def is_excerpt(text: str) -> bool:
     """Return whether most lines of a text are Python, and no line outside of Python is prose at the margin.
 
-    Such a text is an excerpt of a module. It may begin and end inside of a statement.
+    Such a text is an excerpt of a module. It may begin and end inside of a statement. It has at most _WINDOW
+    code points, because a text may be parsed many times.
     """
-    if not _PYTHON.search(text):
+    if len(text) > _WINDOW or not _PYTHON.search(text):
         return False
     chunks = find_chunks(text)
     if not any(_is_module(chunk.module) for chunk in chunks):
@@ -120,8 +125,13 @@ def _parse_cut(body: str) -> ast.Module | None:
 
     The missing end is made up: quotes, brackets, an empty block, and a `finally` for each `try` around it.
     """
-    if (module := parse(body)) is not None:
-        return module
+    try:
+        return _compile(body)
+    except SyntaxError as error:
+        if not _CUT.search(error.msg):
+            return None
+    except _FAILURES:
+        return None
     body = body.rstrip()
     quotes, brackets, last = "", list[str](), ""
     try:
