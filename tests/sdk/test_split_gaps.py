@@ -9,6 +9,33 @@ from tests.sdk.test_split_outline import check_notation
 from tests.sdk.units import grows_linearly
 
 CASES = {
+    "output of a build whose lines begin in many ways": """
+1         |-- The crane is an old one
+2         |-- Found rope (found version "1.2")
+3         |-- Ropes: 4, hooks: 9
+4         |/yard/crane.ts:41.12: Warning (hook): wrong size
+5         |warning: ROPE (see yard/rope:28) is not 20
+6         |[41/318] Building yard/hook.o
+7         |yard/lift.c:212:19: warning: unused rope
+8  7      |yard/rope.h:4:6: note: declared here
+9         |[127/318] Building yard/rope.o
+10        |yard/lift.c:88:5: error: no hook
+11        |[316/318] Linking yard.elf
+12        |Signing with keys/yard.pem
+13        |yard.py: version 2.14
+14        |done
+15        |lifted 7 of 9 stones
+16        |WARN lamp is off
+""",
+    "fields in a comment of settings": """
+1         |# Limits of the yard
+2         |#
+3*        |#The ropes can be:
+4  3      |#   - a rope of hemp
+5  3      |#   - a rope of wire
+6         |#
+7         |rope hemp 4
+""",
     "comments above entries": """
 0       |# extended export
         |
