@@ -28,10 +28,10 @@ from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
 
 QUESTION = "What does lamp_key return?"
-_PARAMETERS = "".join(f"    room_{n}: int = {n},\n" for n in range(700))
+_PARAMETERS = ", ".join(f"room_{n}: int = {n}" for n in range(700))
 _OTHERS = "".join(f"def floor_{n}():\n    return {n}\n\n" for n in range(300))
-LARGE = f"def lamp_key(\n{_PARAMETERS}):\n    return 'Ada'\n\n{_OTHERS}"
-"""The function that answers has more tokens than any of the limits."""
+LARGE = f"def lamp_key({_PARAMETERS}):\n    return 'Ada'\n\n{_OTHERS}"
+"""The first line of the function that answers has more tokens than any of the limits."""
 SMALL = f"def lamp_key():\n    return 'Ada'\n\n{_OTHERS}"
 
 
