@@ -30,6 +30,8 @@ KEPT = {"score", "coverage", "truncated", "unchanged", "bypassed", "failed_open"
 DROPPED = {"threshold", "budget", "truncated", "max_docs", "level", "duplicate", "unread", "echo", "markup"}
 LARGEST_WHOLE = 1200
 """Longer structure, in characters, may be opened though it fits."""
+LARGEST_PART = 160
+"""Longer structure, in characters, may be opened if it takes more than half of the limit."""
 
 
 def check(result: Json, request: Request, count: Count | None) -> None:
@@ -171,7 +173,7 @@ def check_sentences(kept: Bools, known: Known) -> None:
 
 
 def check_blocks(result: Json, request: Request, number: int, kept: Bools, count: Count | None) -> None:
-    """Check that a block is cut only if it alone exceeds the limit or the level."""
+    """Check that a block is cut only if it alone exceeds the level or the limit, or half of it if it is long."""
     doc, known = request.documents[number], request.known[number]
     for start, end in known.blocks:
         part = kept[start:end][_visible(doc.text[start:end])]
@@ -185,7 +187,8 @@ def check_blocks(result: Json, request: Request, number: int, kept: Bools, count
         title = f"{doc.title}\n" if doc.title and not doc.title.isspace() else ""
         alone = _count(count, doc.text[start:end])
         limit = _limit(request, result["tokens_before"])
-        assert alone + _count(count, title) > limit, "a block was cut that fits"
+        is_half = end - start > LARGEST_PART and alone > limit // 2
+        assert is_half or alone + _count(count, title) > limit, "a block was cut that fits"
 
 
 def check_records(result: Json, doc: Document, number: int, known: Known) -> None:
