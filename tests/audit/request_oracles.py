@@ -173,7 +173,7 @@ def check_sentences(kept: Bools, known: Known) -> None:
 
 
 def check_blocks(result: Json, request: Request, number: int, kept: Bools, count: Count | None) -> None:
-    """Check that a block is cut only if it alone exceeds the level or the limit, or half of it if it is long."""
+    """Check that a block is cut only if it alone exceeds the level or the limit; a long one, half of it."""
     doc, known = request.documents[number], request.known[number]
     for start, end in known.blocks:
         part = kept[start:end][_visible(doc.text[start:end])]
