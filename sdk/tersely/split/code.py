@@ -37,10 +37,12 @@ LONGEST_RUN = 80
 """Lines after which an unfenced code block is cut, so that a source file is not one unit."""
 
 _FRONT_MATTER = re.compile(r"\A---[^\S\n]*$", re.MULTILINE)
-_DIRECTIVES = r"^[ \t]*#[ \t]*(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error)\b"
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:include|define|ifdef|ifndef|pragma)\b", re.MULTILINE)
+_DIRECTIVE = r"#[ \t]*(?:include|define|ifn?def|pragma)\b"
+"""A directive of C that no comment of another language looks like."""
+_DIRECTIVES = re.compile(rf"^[ \t]*{_DIRECTIVE}", re.MULTILINE)
+_ANY_DIRECTIVE = r"^[ \t]*#[ \t]*(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error)\b"
 _STATEMENT = re.compile(
-    rf"[{{}};][ \t\r]*$|^[ \t]*(?:[}})\]]|//|/\*)|{_DIRECTIVES}(?:.*[^.:?!,\s])?[ \t\r]*$"
+    rf"[{{}};][ \t\r]*$|^[ \t]*(?:[}})\]]|//|/\*)|{_ANY_DIRECTIVE}(?:.*[^.:?!,\s])?[ \t\r]*$"
     r"|^[ \t]*_*[A-Z][A-Z\d_]{2,} ?\([^()\n]*\)[ \t\r]*$",
     re.MULTILINE,
 )
@@ -48,7 +50,7 @@ _DECLARATION = re.compile(
     r"^[ \t]*(?:(?:export|default|declare|public|private|protected|static|final|abstract|async"
     r"|pub(?:\([a-z]+\))?)\s+)*"
     r"(?:function|class|interface|fn|func|impl|struct|enum|trait|package|namespace|import|use|using|const|let|var"
-    r"|type|typedef|module\.exports|#[ \t]*(?:include|define|ifn?def|pragma))\b",
+    rf"|type|typedef|module\.exports|{_DIRECTIVE})\b",
     re.MULTILINE,
 )
 SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}|{SCRIPT.pattern}", re.MULTILINE)
@@ -191,7 +193,7 @@ def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
 def _find_comment_sign(body: str, lines: int) -> str:
     """Return the sign that begins a comment in the language of `body`, as its comments or braces suggest."""
     counts = Counter(next(filter(None, sign.groups())) for sign in _SIGN.finditer(body))
-    counts["//"] += counts.pop("*", 0) + counts.pop("/*", 0) + len(_DIRECTIVE.findall(body))
+    counts["//"] += counts.pop("*", 0) + counts.pop("/*", 0) + len(_DIRECTIVES.findall(body))
     counts["#"] += 0
     (sign, most), (_, second) = counts.most_common(2)
     if most == second:

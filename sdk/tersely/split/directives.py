@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 _CONDITION = re.compile(r"\s*#\s*(?:(?P<begin>if(?:n?def)?\b)|(?P<end>endif\b)|el(?:se|if))")
@@ -18,6 +19,16 @@ _CONTROL = re.compile(
 """The same in a template of Go or Jinja."""
 _PLAIN = re.compile(r"\s*#\s*(?:define|undef|include|error|warning|pragma|line)\b")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|//.*|/\*.*?(?:\*/|$)")
+
+
+@dataclass(slots=True)
+class _Block:
+    """The lines from an `#if` to its `#endif`."""
+
+    places: list[int] = field(default_factory=list[int])
+    """Numbers of the lines that are its directives."""
+    least: float = math.inf
+    """The least depth of the other lines."""
 
 
 def find_directive_depths(
@@ -35,15 +46,15 @@ def find_directive_depths(
         depths, pattern = _move_plain(rows, indents), _CONDITION
     blocks = _find_conditions(rows, depths, pattern)
     changes = [0] * (len(rows) + 1)
-    for places, _ in blocks:
-        changes[places[0]] += 1
-        changes[places[-1] + 1] -= 1
+    for block in blocks:
+        changes[block.places[0]] += 1
+        changes[block.places[-1] + 1] -= 1
     levels = list(accumulate(changes))
     moved = [depth + level / 2 for depth, level in zip(depths, levels, strict=False)]
-    for places, least in blocks:
-        for at in places:
-            moved[at] = (least if least < math.inf else 0) + (levels[at] - 1) / 2
-    return moved, [places for places, _ in blocks]
+    for block in blocks:
+        for at in block.places:
+            moved[at] = (block.least if block.least < math.inf else 0) + (levels[at] - 1) / 2
+    return moved, [block.places for block in blocks]
 
 
 def _move_plain(rows: Sequence[str], indents: Sequence[float]) -> list[float]:
@@ -80,32 +91,25 @@ def _find_comments(rows: Sequence[str]) -> set[int]:
     return found
 
 
-def _find_conditions(
-    rows: Sequence[str], depths: Sequence[float], pattern: re.Pattern[str]
-) -> list[tuple[list[int], float]]:
-    """Return the lines from each `#if` to its `#endif` that are directives, and the least depth between them.
-
-    Empty unless every `#if` has an `#endif`.
-    """
-    around: list[tuple[list[int], float]] = []
-    ended: list[tuple[list[int], float]] = []
+def _find_conditions(rows: Sequence[str], depths: Sequence[float], pattern: re.Pattern[str]) -> list[_Block]:
+    """Return the blocks from each `#if` to its `#endif`; none unless every `#if` has an `#endif`."""
+    around: list[_Block] = []
+    ended: list[_Block] = []
     for at, (row, depth) in enumerate(zip(rows, depths, strict=True)):
         condition = pattern.match(row)
         if condition and condition["begin"]:
-            around.append(([], math.inf))
+            around.append(_Block())
         if not around:
             if condition:
                 return []
             continue
-        places, least = around.pop()
+        block = around[-1]
         if condition:
-            places.append(at)
+            block.places.append(at)
         elif row.strip():
-            least = min(least, depth)
+            block.least = min(block.least, depth)
         if condition and condition["end"]:
-            ended.append((places, least))
+            ended.append(around.pop())
             if around:
-                around[-1] = (around[-1][0], min(around[-1][1], least))
-        else:
-            around.append((places, least))
+                around[-1].least = min(around[-1].least, block.least)
     return [] if around else ended

@@ -40,9 +40,10 @@ def is_script(text: str) -> bool:
     rows = text.splitlines()
     if _INTERPRETER.match(text) or is_sql(text, rows) or _is_braced(rows):
         return True
+    if len(_TEMPLATE.findall(text)) < 2:
+        return False
     lines = [row for row in rows if row.strip()]
-    is_template = len(_TEMPLATE.findall(text)) > 1
-    return is_template and sum(_FIELD.match(row) is not None for row in lines) * 4 >= len(lines) * 3
+    return sum(_FIELD.match(row) is not None for row in lines) * 4 >= len(lines) * 3
 
 
 def is_sql(text: str, rows: Sequence[str]) -> bool:
