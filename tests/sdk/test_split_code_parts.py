@@ -11,13 +11,10 @@ import pytest
 
 from tersely import Compressor
 from tersely.split.arrange import arrange
-from tersely.split.code import open_code
 from tersely.split.nodes import Sizes
-from tersely.split.python import is_excerpt
 from tersely.split.sentences import split_units
 from tersely.units import Unit
 from tests.sdk.fakes import FakeScorer
-from tests.sdk.units import grows_linearly
 
 MODULES = ("argparse", "asyncio/tasks", "configparser")
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -129,52 +126,6 @@ def test_modules_of_the_library_still_parse(module: str) -> None:
 def test_no_character_is_lost_or_shared(text: str, size: int) -> None:
     units = open_units(text, size)
     assert "".join("".join(text[u.start : u.end].split()) for u in units) == "".join(text.split())
-
-
-EXCERPT = '''
-        self.ropes.append(rope)
-    )
-
-    # Ropes that are wet weigh more. They are dried in the shed, and weighed only then.
-    def weigh(self, rope):
-        """Weigh a rope, and return its weight in kilograms, as the harbour master asked in his letter."""
-        if rope.is_wet:
-            raise WetRopeError("hang the rope up in the shed until it is dry, and weigh it after that")
-        return self.scale.read(rope) - self.scale.read(EMPTY_HOOK)
-
-
-class Shed:
-    def dry(self, rope):
-        # Two days are enough in summer.
-        rope.is_wet = False
-        self.log("a rope was dried in the shed for as long as the season asks for", rope.name)
-        return rope
-
-    def burn(self,
-'''
-
-
-@pytest.mark.parametrize(
-    ("word", "head"),
-    [("WetRopeError", "def weigh(self, rope):"), ("Two days", "class Shed:"), ("as long as", "def dry")],
-)
-def test_an_excerpt_that_begins_and_ends_inside_of_statements_is_code(word: str, head: str) -> None:
-    assert [unit.kind for unit in split_units(EXCERPT)] == ["code"]
-    units = open_units(EXCERPT, 80)
-    unit = find_unit(EXCERPT, units, word)
-    assert any(head in line for line in list_heads(EXCERPT, units, unit))
-    assert not any("Ropes that are wet" in line for line in list_heads(EXCERPT, units, unit))
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_excerpts_of_the_library_keep_whole_lines_under_their_functions(module: str) -> None:
-    lines = (LIBRARY / f"{module}.py").read_text(encoding="utf-8").split("\n")
-    rng = random.Random(4)
-    for _ in range(4):
-        first = rng.randrange(len(lines) - 150)
-        excerpt = "\n".join(lines[first : first + 150])
-        kept = Compressor(FakeScorer()).compress(rng.choice(excerpt.split()), [excerpt], rate=0.3).text
-        assert {line for line in kept.split("\n") if "…" not in line} <= {*lines, lines[first].lstrip(), ""}
 
 
 def test_prose_around_python_is_no_code() -> None:
@@ -297,22 +248,3 @@ def test_comment_inside_a_block_is_not_cut_apart() -> None:
     units = open_units(text, 30)
     heads = list_heads(text, units, find_unit(text, units, "are old"))
     assert {"crane() {", "/* The ropes", "*/", "}"} <= {*heads}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "def f(\n",
-        "try:\n  def f(): g(\n",
-        "):\n",
-        '"""\ndef f():\n',
-        "  def f():\n   pass\n )\n",
-        "#if a\n{\n",
-    ],
-)
-def test_excerpts_are_read_in_time_linear_in_their_lines(line: str) -> None:
-    def read(size: int) -> object:
-        text = "import a\n" + line * (size * 4 // len(line))
-        return is_excerpt(text), open_code(text, 0, len(text), Sizes(40, 40))
-
-    assert grows_linearly(read)

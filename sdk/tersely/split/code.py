@@ -27,7 +27,8 @@ from tersely.split.lines import (
 )
 from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes
-from tersely.split.python import PYTHON, is_excerpt, is_python
+from tersely.split.python import PYTHON, is_python
+from tersely.split.python_excerpts import EXCERPT, is_excerpt
 from tersely.split.python_tree import open_python
 from tersely.split.scripts import SCRIPT, is_script
 from tersely.split.syntax_tree import open_source, parse, remove_comments
@@ -53,7 +54,9 @@ _DECLARATION = re.compile(
     rf"|type|typedef|module\.exports|{_DIRECTIVE})\b",
     re.MULTILINE,
 )
-SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}|{SCRIPT.pattern}", re.MULTILINE)
+SOURCE = re.compile(
+    f"{PYTHON.pattern}|{EXCERPT.pattern}|{_DECLARATION.pattern}|{SCRIPT.pattern}", re.MULTILINE
+)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
 _TAGGED = re.compile(r"[A-Z]{1,4}: \S|</?[A-Z][A-Z0-9.]*>[^<]*$")

@@ -14,8 +14,9 @@ from itertools import groupby, pairwise
 from tersely.split.indented import open_comment, open_indented, open_text
 from tersely.split.lines import CLOSER, Range, find_indent, list_whole_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_name
-from tersely.split.python import MOST_TRIES, find_chunks, is_excerpt, is_text, parse
+from tersely.split.python import is_text, parse
 from tersely.split.python_brackets import find_elements
+from tersely.split.python_excerpts import MOST_ADDED, find_chunks, is_excerpt
 from tersely.units import Series
 
 _SHORT = 60
@@ -32,7 +33,10 @@ def open_python(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     module = parse(textwrap.dedent(body))
     if module is not None:
         lines = list_whole_lines(text, start, end)
-        return _Python(text, lines, sizes).read(module, start, end) if module.body else None
+        if not module.body:
+            return None
+        margin = find_indent(text, lines[_first_line(module.body[0]) - 1])
+        return _Python(text, lines, sizes, margin).read(module, start, end)
     return _open_excerpt(text, start, end, sizes) if is_excerpt(body) else None
 
 
@@ -49,11 +53,13 @@ def _open_excerpt(text: str, start: int, end: int, sizes: Sizes) -> Node:
             nodes.extend(open_indented(text, lines, sizes, "# "))
 
     for chunk in find_chunks(text[start:end]):
+        if chunk.module is None:
+            continue
         add_lines(start + chunk.start)
         first, last = start + chunk.start, start + chunk.end
         # A module that was cut has lines more, which were made up.
-        lines = [*list_whole_lines(text, first, last), *[(last, last)] * MOST_TRIES]
-        tree = _Python(text, lines, sizes)
+        lines = [*list_whole_lines(text, first, last), *[(last, last)] * MOST_ADDED]
+        tree = _Python(text, lines, sizes, chunk.margin)
         nodes += tree.read(chunk.module, first, last).children
         below = last
     add_lines(end)
@@ -63,16 +69,15 @@ def _open_excerpt(text: str, start: int, end: int, sizes: Sizes) -> Node:
 class _Python:
     """Builds nodes from a syntax tree. A node has whole lines."""
 
-    def __init__(self, text: str, lines: Sequence[Range], sizes: Sizes) -> None:
+    def __init__(self, text: str, lines: Sequence[Range], sizes: Sizes, margin: int) -> None:
         self._text = text
         self._lines = lines
         self._sizes = sizes
-        self._margin = 0
+        self._margin = margin
         self._required: dict[int, list[Node]] = {}
         """Children without which no other child parses, by the id of their container."""
 
     def read(self, module: ast.Module, start: int, end: int) -> Node:
-        self._margin = find_indent(self._text, self._lines[_first_line(module.body[0]) - 1])
         nodes = self._make_nodes(module.body, 0, 1)
         nodes[0].start, nodes[-1].end = start, end
         return Node(start, end, nodes, Series("# "))
