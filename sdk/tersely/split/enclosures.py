@@ -24,6 +24,11 @@ _MOST_WORDS = 16
 """At most this many words, such as "module", are used to pair the first and last lines of sections."""
 _IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
 """The line in a section that names what the section describes."""
+_VALUE = re.compile(r"[:=]\s")
+_KEY = re.compile(r"\s*[\"']?_?(?:id|name|key|title)\b")
+"""A line that names the object around it."""
+_MOST_NAMES = 16
+"""Largest number of lines above that share the body of a line."""
 _CELLS = re.compile(r".*[^\\]&.*\\\\\s*(?P<rule>\\\w+)?$")
 """A row of a LaTeX table."""
 RULED = re.compile(r"\s*\\(?:h|top|mid|bottom)(?:line|rule)\b\s*")
@@ -110,3 +115,26 @@ def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[Plac
         elif first is not None and lines.texts[place.block.last - 1].rstrip().endswith("*/"):
             yield first, place
             first = None
+
+
+def find_names(place: Place) -> list[int]:
+    """Return the first units of the lines above that share this line's body, as `h1,` and `h2 {` do."""
+    names: list[int] = []
+    above = place.above
+    if place.line.rstrip().endswith(("{", ":")):
+        while above and _shares(above, place) and len(names) < _MOST_NAMES:
+            names.append(above.units[0])
+            above = above.above
+    return names
+
+
+def find_anchor(place: Place) -> tuple[int, ...]:
+    """Return the unit of the line below a `{` if it names the object that begins there."""
+    below = place.below
+    is_named = below is not None and place.line.strip() == "{" and _KEY.match(below.line)
+    return (below.units[0],) if below and is_named else ()
+
+
+def _shares(above: Place, place: Place) -> bool:
+    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    return is_near and above.line.rstrip().endswith(",") and not _VALUE.search(above.line)

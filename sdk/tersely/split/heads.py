@@ -236,12 +236,15 @@ class State:
                 self.headings.pop()
             self.start_section()
 
-    def end_step(self) -> None:
-        """Forget the step with its lines and headings, and any sender, entry, record and quotation."""
+    def end_step(self, *, is_post: bool) -> None:
+        """Forget the step with its lines and headings, and all heads of single lines but the speaker. If a
+        post of a thread begins, forget that too."""
         if self.step:
             self.parents = [head for head in self.parents if head.begin <= self.step.begin]
             self.headings = [head for head in self.headings if head.begin < self.step.begin]
-        self.step = self.sender = self.entry = self.record = self.quote = None
+        self.step = self.sender = self.entry = self.record = self.quote = self.announcer = None
+        if is_post:
+            self.start_section()
 
     def end_text(self, sender: Head) -> None:
         """Forget a sender, and the headings in its text."""
@@ -259,19 +262,8 @@ class State:
 
     def list_heads(self, indent: int) -> list[Head]:
         """Return the heads of a block with this indent."""
-        slots = (
-            self.sender,
-            self.question,
-            self.speaker,
-            self.record,
-            self.announcer,
-            self.quote,
-            self.label,
-            self.entry,
-            self.separator,
-            self.step,
-            self.continued,
-        )
+        above = (self.sender, self.question, self.speaker, self.record, self.announcer, self.quote)
+        slots = (*above, self.label, self.entry, self.separator, self.step, self.continued)
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
         return [*(head for stack in stacks for head in stack), *(head for head in slots if head)]

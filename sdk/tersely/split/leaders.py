@@ -21,10 +21,11 @@ _DATE = re.compile(
 )
 _VARYING = re.compile(r"\d+|\b[A-Z][a-z]{2}\b|\b[AaPp][Mm]\b")
 """A part that differs from one time to another: a number, or a word such as `Mon`, `Jan` or `AM`."""
-_POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|\b[A-Z]\S*|\([^()]*\)")
-"""A part that differs from one post to another: the first word, a word with a capital, or a remark in
-parentheses."""
+_POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|@[\w.-]+|\b[A-Z]\S*|\([^()]*\)")
+"""A part that differs from one post to another: the first word, a name such as `@ada`, a word with a capital,
+or a remark in parentheses."""
 _NAMES = re.compile(r"A(?: A)+")
+_GAP = re.compile(r"(?<=\S)\s*(?:\t| {2})\s*(?=\S)")
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
@@ -171,16 +172,9 @@ def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
     The first record may have a title above it: it begins with the first run whose first word looks like
     those of the other records.
     """
-    rules = Counter(place.line.strip() for place in places if is_rule(place.block, place.line))
-    rule, count = rules.most_common(1)[0] if rules else ("", 0)
-    if count < 2 or len(rule) < _SHORTEST_RULE:
+    rule, parts = _part_at_rules(places)
+    if len(rule) < _SHORTEST_RULE:
         return []
-    parts: list[list[Place]] = [[]]
-    for place in places:
-        if place.line.strip() == rule:
-            parts.append([])
-        else:
-            parts[-1].append(place)
     first, *others = [part for part in parts if part] or [[]]
     leaders = [part[0] for part in others]
     are_records = all(part[0].run < part[-1].run and part[0].block.kind == "line" for part in others)
@@ -188,6 +182,65 @@ def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
         return []
     shapes = {shape(place.line) for place in leaders}
     return [*(place for place in first if place.starts_run and shape(place.line) in shapes)][:1] + leaders
+
+
+def find_fronted(places: Sequence[Place]) -> Sequence[Place]:
+    """Return the first lines of posts that begin with fields between rules, as in a thread of `gh`."""
+    _, parts = _part_at_rules(places)
+    fronts = [part[0] for part, text in pairwise(parts) if _are_fields(part) and not _are_fields(text)]
+    return fronts if len(fronts) > 1 else []
+
+
+def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
+    """Map the first line of each caption of a table to its other lines.
+
+    A caption is made of fields, and at least two captions have the same ones. Only the fields whose values
+    differ count, as `pkg` does in the output of `go test -bench`.
+    """
+    groups: dict[tuple[str, ...], list[list[Place]]] = defaultdict(list)
+    blocks: list[Place] = []  # fields that are one block, as the first ones of a text may be
+    group: list[Place] = []
+    for place in places:
+        if place.block.kind == "line" and LABEL.match(place.line) and not _has_cells(place):
+            group = [*group, place] if group and group[-1].run == place.run else [place]
+            continue
+        if len(group) > 1 and _has_cells(place):
+            groups[tuple(map(first_word, group))].append(group)
+        group = []
+        if place.block.kind == "yaml" and place.below and _has_cells(place.below):
+            blocks.append(place)
+    captions: dict[Place, list[Place]] = {}
+    for names, own in groups.items():
+        values = [{place.line for place in line} for line in zip(*own, strict=True)]
+        differ = [at for at, lines in enumerate(values) if len(lines) > 1]
+        if len(own) > 1 and differ:
+            captions |= {group[differ[0]]: [group[at] for at in differ[1:]] for group in own}
+            captions |= {place: [] for place in blocks if first_word(place) == names[0]}
+    return captions
+
+
+def _has_cells(place: Place) -> bool:
+    return place.block.kind in ("row", "table") or len(_GAP.findall(place.line)) > 1
+
+
+def _part_at_rules(places: Sequence[Place]) -> tuple[str, list[list[Place]]]:
+    """Return the most frequent rule, and the parts between all such rules; "" if it does not recur."""
+    rules = Counter(place.line.strip() for place in places if is_rule(place.block, place.line))
+    rule, count = rules.most_common(1)[0] if rules else ("", 0)
+    parts: list[list[Place]] = [[]]
+    for place in places if count > 1 else ():
+        if place.line.strip() == rule:
+            parts.append([])
+        else:
+            parts[-1].append(place)
+    return (rule if count > 1 else ""), parts
+
+
+def _are_fields(part: Sequence[Place]) -> bool:
+    """Return whether lines are names and values of one run."""
+    count = sum(place.block.last - place.block.first for place in part)
+    are_named = all(place.block.kind in ("line", "row") and LABEL.match(place.line) for place in part)
+    return count > 1 and part[0].run == part[-1].run and are_named
 
 
 def _has_time(place: Place) -> bool:

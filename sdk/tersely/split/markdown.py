@@ -11,7 +11,7 @@ from tersely.units import Series
 
 ITEM = re.compile(
     r"""\s*(?:
-      (?: [-*+•‣◦▪●○×–]
+      (?: [-*+•‣◦▪●○×–↳⤷]
         | \(?(?P<number>\d{1,3})[.)] | \[(?P<reference>\d{1,3})\]
         | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\) | [ivx]{2,5}\.
         | :[A-Za-z][\w ,*.`-]{0,60}:                                        # a field
@@ -22,6 +22,7 @@ ITEM = re.compile(
     )""",
     re.VERBOSE,
 )
+_BULLET = re.compile(r"\s*[-*+•]\s+\S")
 _REFERENCE = re.compile(r"\s*\[(\d{1,3})\]\s+\S")
 _ROMAN = re.compile(r"\s*[ivx]{2,5}\.\s")
 _ORG = (
@@ -172,6 +173,8 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
         return index + 3 if is_framed else None
     if not following or not _RULE.match(following[0]) or lines.indent(index + 1) > lines.indent(index):
         return None
+    if _BULLET.match(line):
+        return None  # the rule ends a list
     is_above_title = len(line.strip()) != len(following[0].strip()) and _find_framed_end(lines, index + 1)
     return None if is_above_title else index + 2
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tersely.split import headlines, surroundings
 from tersely.split.cycles import find_cycles
-from tersely.split.enclosures import SILENT, Enclosures, names_columns, names_record
+from tersely.split.enclosures import SILENT, Enclosures, find_anchor, find_names, names_columns, names_record
 from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
@@ -36,9 +36,9 @@ _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{SILENT}")
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> dict[int, Link]:
-    """Return the links by index of the unit. A unit has a link if it needs other units or is a frame.
+    """Return the links by index of the unit, in time linear in the number of blocks.
 
-    Takes time linear in the number of blocks.
+    A unit has a link if it needs other units or is a frame.
 
     Args:
         blocks: all blocks of a text, in order.
@@ -85,11 +85,11 @@ class _LinkFinder:
             divides = is_rule(place.block, place.line)
             if divides:
                 state.end_at_rule(place, self._places[0])
-            if divides or self._around.ends_caption(place, state.step):
+            if self._around.ends_caption(place, state.step):
                 state.step = None
             is_step = self._around.starts_step(place)
-            if is_step or (divides and place.below and self._around.starts_step(place.below)):
-                state.end_step()
+            if (begun := place.below if divides else place) and self._around.starts_step(begun):
+                state.end_step(is_post=begun.units[0] in self._around.fronts)
             heads = state.list_heads(place.indent)
             if not divides and (cycle := self._cycles.get(place)):
                 cycle_heads = [self._head(head.units[0], head) for head in cycle.heads]
@@ -225,7 +225,7 @@ class _LinkFinder:
     def _add_heading(self, place: Place, state: State) -> None:
         """Remember a heading as a head of the blocks after it."""
         if place in self._around.dividers:
-            state.end_step()
+            state.end_step(is_post=False)
         depth = self._depths.find(place, self._lines.text)
         ended = state.end_at_heading(depth, place)
         announcer = state.announcer if place.is_announced else ended
@@ -337,7 +337,7 @@ class _LinkFinder:
         is_term = place.block.kind == "line" and len(place.line.split()) <= MAX_TERM_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
-        names = surroundings.find_names(place) if is_near else []
+        names = find_names(place) if is_near else []
         self._needs[unit] = {*self._needs[unit], *names}
         self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
@@ -345,6 +345,6 @@ class _LinkFinder:
         if state.continued:
             parent.units, parent.begin = (*state.continued.units, unit), state.continued.begin
         parent.is_line |= is_near
-        parent.anchor = surroundings.find_anchor(place)
+        parent.anchor = find_anchor(place)
         parent.is_option_or_record = self._around.is_option(place)
         state.parents.append(parent)

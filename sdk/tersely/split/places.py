@@ -33,6 +33,8 @@ _FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
 """The sign of a line that is the current one, or was chosen. Other lines of the list have blanks instead."""
 _RIGHT = re.compile(r"[ ]*\d+(?=[\s:])")
 _TIME = re.compile(r"\s*[\[(]?\d")
+_DEFINITION = re.compile(r":[ \t]+(?=\S)")
+"""The sign before a definition in Markdown. The term is above it."""
 _COMMENTS = ("#", "//", ";", "%")
 """Signs of comments, as `Block.prefix` has them. After `--`, CMake prints what it has found."""
 
@@ -135,6 +137,12 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
             indents[number + 1] = indents[number]
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
+    for number in range(1, len(blocks)):
+        definition = _DEFINITION.match(firsts[number])
+        if definition and not _DEFINITION.match(firsts[number - 1]) and _starts_run(runs, number - 1):
+            indents[number] = len(definition[0])
+        elif definition and indents[number - 1] and runs[number - 1] == runs[number]:
+            indents[number] = indents[number - 1]
     prefixes = dict[int, str]()
     places: list[Place] = []
     for at, ((block, line, run), units, indent, run_above) in enumerate(
@@ -155,6 +163,10 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     return places
 
 
+def _starts_run(runs: Sequence[int], at: int) -> bool:
+    return at == 0 or runs[at - 1] != runs[at]
+
+
 def _mark_callers(places: Sequence[Place]) -> None:
     """Mark the lines that name who speaks in the paragraphs below. At least two names with a colon recur."""
     callers = [
@@ -162,6 +174,7 @@ def _mark_callers(places: Sequence[Place]) -> None:
         for place in places
         if place.starts_run and place.block.kind == "line" and not (place.block.prefix or place.has_body)
         if announces(place.line) and SPEAKER.match(place.line) and place.below
+        if place.below.block.kind not in ("code", "list_item")
     ]
     counts = Counter(place.line for place in callers)
     if sum(count > 1 for count in counts.values()) > 1:

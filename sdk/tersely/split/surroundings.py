@@ -8,11 +8,19 @@ from collections.abc import Iterator, Sequence
 
 from tersely.split import headlines
 from tersely.split.heads import Head
-from tersely.split.leaders import find_alien, find_leaders, find_posts, find_ruled, find_stamps
+from tersely.split.leaders import (
+    find_alien,
+    find_captions,
+    find_fronted,
+    find_leaders,
+    find_posts,
+    find_ruled,
+    find_stamps,
+)
 from tersely.split.lines import FRAME, Block, Lines
 from tersely.split.logs import find_text_indent
 from tersely.split.markers import BULLETS, CLAUSE, are_siblings, find_marker
-from tersely.split.places import CUE, FIELD_SIGNS, Place, announces
+from tersely.split.places import CUE, FIELD_SIGNS, Place, announces, is_rule
 from tersely.split.prose import SPEAKER
 from tersely.split.records import LABEL, OPTION, QUESTION, first_word
 from tersely.split.sentence_starts import COUNTED
@@ -26,18 +34,14 @@ _GROUP = r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\[Pipeline\] \{ 
 _STEP = re.compile(rf"{_GROUP}|\$ \S|-{{3,}}[^\W\d_].*[^-]$")
 _DIVIDER = re.compile(rf"#{{1,6}} |=+ |(?i:{COUNTED})\s+(?:\d|[A-Z]\b)|\d+[.)] |[IVX]+\. ")
 """The start of a heading with a sign or a number."""
-_VALUE = re.compile(r"[:=]\s")
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S|\.\w+:\s*$")
 """The start of an item, or a label such as `.L2:` inside the part that another label begins."""
-_MOST_NAMES = 16
-"""Largest number of lines above that share the body of a line."""
 _MAYBE_HEAD = re.compile(rf"\s|{CLAUSE.pattern}|(?i:{QUESTION.pattern})|{SPEAKER.pattern}", re.VERBOSE)
 """Matches the first line of a paragraph that may be a head of other units."""
 _ONLY_LABEL = re.compile(r"\s*[^\W\d_][^:]{0,40}:\s*$")
 _LONG_CLAUSE = 120
 _EVENT = re.compile(r"\s*\d{1,2}:\d\d(?::\d\d)?\s++(?!<|[^:]{1,30}:\s)")
 """A line with a time, and without the name of a speaker."""
-_IDENTITY = re.compile(r"\s*[\"']?_?(?:id|name|key|title)\b")
 _GAPPED = re.compile(r"\s*\S+  \S")
 
 
@@ -50,7 +54,8 @@ class Surroundings:
         self.comments = headlines.find_comments(places)
         """The comment right above each line, if it has one."""
         posts = find_posts(places)
-        for post, others in posts.items():
+        fields = find_captions(places)
+        for post, others in [*posts.items(), *fields.items()]:
             post.header = others
         second = (post.below for post in posts if post.below and post.below.run == post.run)
         last = {post.above for post in [*posts][1:] if post.above}
@@ -81,9 +86,12 @@ class Surroundings:
         sections = [*headlines.find_sections(places)]
         self._captioned.update(place.run for place in sections)
         leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned_records(places)
-        self.outer = {*find_ruled(places), *posts}
+        fronted = find_fronted(places)
+        self.fronts = {place.units[0] for place in fronted}
+        """The first units of posts that begin with fields between rules."""
+        self.outer = {*find_ruled(places), *posts, *fronted}
         """Lines that begin records or posts, which may have headings in them."""
-        self._titles.update(sections, leaders, self.outer)
+        self._titles.update(sections, leaders, self.outer, fields)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
@@ -167,13 +175,16 @@ class Surroundings:
     def ends_caption(self, place: Place, step: Head | None) -> bool:
         """Return whether the lines below `step`, their head, end before this place.
 
-        The lines below a message end at a run that is not about it. Log entries right below `step` end at a
-        run of text that is not indented more. The last record ends at a run unlike those in other records.
+        A rule ends them, but not the text of a post that begins with fields between rules. The lines below a
+        message end at a run that is not about it. Log entries right below `step` end at a run of text that is
+        not indented more. The last record ends at a run unlike those in other records.
         """
         if place is self._alien:
             return True
         if step is None or place.run == step.run:
             return False
+        if is_rule(place.block, place.line):
+            return step.begin not in self.fronts
         if step.begin in self._messages:
             return place.starts_run and not headlines.goes_on(place, step.indent)
         if step.run not in self._captioned:
@@ -324,26 +335,3 @@ def _find_labelled(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             owner = sibling
         above.append((place, owner))
     return (pair for pairs in found.values() if len(pairs) > 1 for pair in pairs)
-
-
-def find_names(place: Place) -> list[int]:
-    """Return the first units of the lines above that share this line's body, as `h1,` and `h2 {` do."""
-    names: list[int] = []
-    above = place.above
-    if place.line.rstrip().endswith(("{", ":")):
-        while above and _shares(above, place) and len(names) < _MOST_NAMES:
-            names.append(above.units[0])
-            above = above.above
-    return names
-
-
-def find_anchor(place: Place) -> tuple[int, ...]:
-    """Return the unit of the line below a `{` if it names the object that begins there."""
-    below = place.below
-    is_named = below is not None and place.line.strip() == "{" and _IDENTITY.match(below.line)
-    return (below.units[0],) if below and is_named else ()
-
-
-def _shares(above: Place, place: Place) -> bool:
-    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
-    return is_near and above.line.rstrip().endswith(",") and not _VALUE.search(above.line)

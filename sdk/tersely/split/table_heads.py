@@ -13,7 +13,10 @@ from tersely.split.places import Place
 
 _RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
 """A rule below the names of at least three columns. It may be in a comment."""
+_SOLID_RULE = re.compile(r"[ \t]*([-=\u2500])\1{19,}[ \t]*")
+"""A rule that may be below the names of columns as a whole."""
 _GAP = re.compile(r" {2,}|\t+")
+_CELL = re.compile(r"\S+(?: \S+)*")
 _MOST_LINES = 6
 """Largest number of lines of a block that are looked at."""
 
@@ -43,6 +46,9 @@ def find_headers(
             columns, run = find_words(ruler), []
             table = None
             continue
+        if place.above and _SOLID_RULE.fullmatch(place.line) and (cells := _find_cells(place.above, place)):
+            header, columns, run, table = (place.above, place), cells, [], None
+            continue
         if _names_columns(place, lines):
             header, columns, run, table = (place,), find_words(place.line), [], place.run
             continue
@@ -68,6 +74,16 @@ def _names_columns(place: Place, lines: Lines) -> bool:
     """Return whether a block is a table whose first row names the columns."""
     below = lines.texts[place.block.first + 1 : place.block.last]
     return place.block.kind == "row" and are_names(place.line, below[:2])
+
+
+def _find_cells(names: Place, rule: Place) -> Sequence[tuple[int, int]]:
+    """Return the cells of the line right above a rule if they name the columns of the line below it."""
+    below = rule.below
+    if names.block.kind != "line" or below is None or below.block.first != rule.block.last:
+        return []
+    cells = [cell.span() for cell in _CELL.finditer(names.line)]
+    is_near = names.block.last == rule.block.first
+    return cells if is_near and len(cells) > 2 and are_names(names.line, [below.line]) else []
 
 
 def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:

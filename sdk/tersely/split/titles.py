@@ -53,7 +53,7 @@ SECTION = re.compile(
 _STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
 _TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
 """An item that announces the lines below it."""
-_BOLD = re.compile(r"\*\*(?![\s*])(?:(?!\*\*).)*[^\s*.!?,;:]\*\*")
+_BOLD = re.compile(r"(?P<sign>\*\*|__)(?P<text>(?![\s*_])(?:(?!(?P=sign)).)*[^\s*_.!,;:])(?P=sign)")
 BACK_MATTER = re.compile(
     r"\s*(?:references|bibliography|works cited|acknowledge?ments?|author(?:['’]s|s['’]|s)? address(?:es)?"
     r"|funding|contributors|glossary|index|endnotes|conflicts? of interest|supplementary materials?)\s*",
@@ -156,8 +156,9 @@ def is_numbered_title(lines: Lines, index: int) -> bool:
 
 
 def is_question(line: str) -> bool:
-    """Return whether a line is a question without a sign or a quotation mark before it."""
-    return _QUESTION.fullmatch(line.strip()) is not None
+    """Return whether a line is a question, perhaps in bold type, without another sign or a quotation mark."""
+    bold = _BOLD.fullmatch(line.strip())
+    return _QUESTION.fullmatch(bold["text"] if bold else line.strip()) is not None
 
 
 def _find_questions(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> Sequence[int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
 from tersely.split.nodes import DEEPEST, Node, Sizes, split_comments
+from tersely.split.page_snapshots import tie_snapshot
 from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
 
@@ -345,6 +346,5 @@ def open_yaml(text: str, start: int, end: int, sizes: Sizes) -> Node:
     """Return the tree of a YAML text: its documents with their entries. Small parts are not opened."""
     first = line_start(text, start)
     nodes: Sequence[Node] = _Reader(Lines(mask(text[first:end])), part=sizes.part, offset=first).read(0)
-    if len(nodes) == 1 and nodes[0].children:
-        return nodes[0]
-    return Node(start, end, list(nodes), Series("# "))
+    is_one = len(nodes) == 1 and nodes[0].children
+    return tie_snapshot(text, nodes[0] if is_one else Node(start, end, list(nodes), Series("# ")))
