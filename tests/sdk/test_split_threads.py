@@ -134,6 +134,22 @@ COLUMNS = """
 7        |------------------------------------------------------------
 """
 
+STEPS = """
+1          |      Start 1: crane
+2          |1/3 Test #1: crane ....................   Passed    0.02 sec
+3          |      Start 2: lamp
+4          |2/3 Test #2: lamp .....................***Failed    0.11 sec
+5  4       |Running main() from gtest_main.cc
+6  4       |/yard/lamp_test.cpp:42: Failure
+           |
+7          |      Start 3: pier
+8          |3/3 Test #3: pier .....................***Failed    0.01 sec
+9  8       |/yard/pier_test.cpp:7: Failure
+10 8       |Value of: pier.open
+           |
+11         |50% tests passed, 2 tests failed out of 3
+"""
+
 SNAPSHOT = """- main [ref=e10]:
   - heading "Plans" [level=1] [ref=e11]
   - region "All plans" [ref=e13]:
@@ -212,8 +228,9 @@ def test_a_row_comes_with_the_fields_or_the_heading_above_it(text: str, line: st
     assert all(any(head in own for head in heads) for own in needed if own.startswith(fields))
 
 
-def test_names_of_columns_may_have_a_rule_below_them() -> None:
-    check_notation(COLUMNS)
+@pytest.mark.parametrize("notation", [COLUMNS, STEPS], ids=["names of columns above a rule", "steps"])
+def test_lines_of_a_report_come_with_what_they_need(notation: str) -> None:
+    check_notation(notation)
 
 
 PARTS = (

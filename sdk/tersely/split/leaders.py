@@ -26,6 +26,10 @@ _POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|@[\w.-]+
 or a remark in parentheses."""
 _NAMES = re.compile(r"A(?: A)+")
 _GAP = re.compile(r"(?<=\S)\s*(?:\t| {2})\s*(?=\S)")
+_PROGRESS = re.compile(
+    r"\s*(?:\[\s*(?=\d+/\d+\])|(?:Step\s+)?(?=\d+/\d+\s))\d+/(?P<all>\d+)\]?\s*:?\s+\S|\s*Start\s+\d+:\s"
+)
+"""A line such as `[3/40] Building a.o`, `3/8 Test #3: a`, `Step 3/9 : RUN a` or `Start 3: a`."""
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
@@ -187,6 +191,8 @@ def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
 def find_fronted(places: Sequence[Place]) -> Sequence[Place]:
     """Return the first lines of posts that begin with fields between rules, as in a thread of `gh`."""
     _, parts = _part_at_rules(places)
+    if any(part and part[-1].block.kind == "heading" for part in parts):
+        return []  # the rule is below the heading of the fields
     fronts = [part[0] for part, text in pairwise(parts) if _are_fields(part) and not _are_fields(text)]
     return fronts if len(fronts) > 1 else []
 
@@ -221,6 +227,22 @@ def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 def _has_cells(place: Place) -> bool:
     return place.block.kind in ("row", "table") or len(_GAP.findall(place.line)) > 1
+
+
+def find_progress(places: Sequence[Place]) -> Sequence[Place]:
+    """Return the lines that count the steps of a job, if one of them has output right below."""
+    steps = [
+        (place, found["all"])
+        for place in places
+        if place.block.kind != "sentence" and (found := _PROGRESS.match(place.line))
+    ]
+    counts = Counter(number for _, number in steps)
+    counted = [place for place, number in steps if counts[number] > 2]
+    others = {*counted, None}
+    has_output = any(
+        place.below not in others and place.below.run == place.run for place in counted if place.below
+    )
+    return counted if has_output else []
 
 
 def _part_at_rules(places: Sequence[Place]) -> tuple[str, list[list[Place]]]:

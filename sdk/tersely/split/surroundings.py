@@ -14,6 +14,7 @@ from tersely.split.leaders import (
     find_fronted,
     find_leaders,
     find_posts,
+    find_progress,
     find_ruled,
     find_stamps,
 )
@@ -85,13 +86,15 @@ class Surroundings:
         self._captioned = {place.run for place in self._titles & captions}
         sections = [*headlines.find_sections(places)]
         self._captioned.update(place.run for place in sections)
+        progress = find_progress(places)
+        self._progress = {place.units[0] for place in progress}
         leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned_records(places)
         fronted = find_fronted(places)
         self.fronts = {place.units[0] for place in fronted}
         """The first units of posts that begin with fields between rules."""
         self.outer = {*find_ruled(places), *posts, *fronted}
         """Lines that begin records or posts, which may have headings in them."""
-        self._titles.update(sections, leaders, self.outer, fields)
+        self._titles.update(sections, leaders, self.outer, fields, progress)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {
@@ -176,8 +179,9 @@ class Surroundings:
         """Return whether the lines below `step`, their head, end before this place.
 
         A rule ends them, but not the text of a post that begins with fields between rules. The lines below a
-        message end at a run that is not about it. Log entries right below `step` end at a run of text that is
-        not indented more. The last record ends at a run unlike those in other records.
+        message end at a run that is not about it. Log entries right below `step`, and the output of a counted
+        step, end at a run of text that is not indented more. The last record ends at a run unlike those in
+        other records.
         """
         if place is self._alien:
             return True
@@ -187,7 +191,7 @@ class Surroundings:
             return step.begin not in self.fronts
         if step.begin in self._messages:
             return place.starts_run and not headlines.goes_on(place, step.indent)
-        if step.run not in self._captioned:
+        if step.run not in self._captioned and step.begin not in self._progress:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
 
