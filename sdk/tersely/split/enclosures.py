@@ -33,8 +33,11 @@ _CELLS = re.compile(r".*[^\\]&.*\\\\\s*(?P<rule>\\\w+)?$")
 """A row of a LaTeX table."""
 RULED = re.compile(r"\s*\\(?:h|top|mid|bottom)(?:line|rule)\b\s*")
 """A rule between the rows of a LaTeX table."""
-SILENT = rf"{RULED.pattern}|=(?:over|back|cut|pod)\b.*|\s*(?:\(\d{{1,3}}\)|(?:Table|Figure)\s\d+)"
-"""Lines of LaTeX, of POD and of articles that say nothing alone, as a pattern."""
+SILENT = (
+    rf"{RULED.pattern}|=(?:over|back|cut|pod)\b.*|\s*(?:\(\d{{1,3}}\)|(?:Table|Figure)\s\d+)"
+    r"|##\[endgroup\]|::endgroup::"
+)
+"""Lines of LaTeX, of POD, of articles and of jobs that say nothing alone, as a pattern."""
 
 
 class Enclosures:
