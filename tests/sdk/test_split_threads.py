@@ -134,6 +134,26 @@ COLUMNS = """
 7        |------------------------------------------------------------
 """
 
+SPACED = """
+1*       |4.2. Results
+         |
+2~ 1     |The keeper measured all cranes for a week.
+         |
+3  1     |Table 2: Cranes and their errors in a week.
+4  1 3   |Method Error Time Size
+5  1 3 4 |North-crane 17.89 62.4 109
+6  1 3 4 |Old red crane 19.02 60.1 87
+7  1 3 4 |New crane - 59.9 ±3
+         |
+8  1     |Group n Mean
+9  1 8   |Red 72 94.4
+10 1 8   |Blue 71 93.4
+         |
+11* 1    |5. Discussion
+         |
+12~ 1 11 |Cranes are old.
+"""
+
 STEPS = """
 1          |      Start 1: crane
 2          |1/3 Test #1: crane ....................   Passed    0.02 sec
@@ -228,7 +248,9 @@ def test_a_row_comes_with_the_fields_or_the_heading_above_it(text: str, line: st
     assert all(any(head in own for head in heads) for own in needed if own.startswith(fields))
 
 
-@pytest.mark.parametrize("notation", [COLUMNS, STEPS], ids=["names of columns above a rule", "steps"])
+@pytest.mark.parametrize(
+    "notation", [COLUMNS, SPACED, STEPS], ids=["columns above a rule", "columns without gaps", "steps"]
+)
 def test_lines_of_a_report_come_with_what_they_need(notation: str) -> None:
     check_notation(notation)
 

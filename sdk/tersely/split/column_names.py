@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from tersely.split.csv_rows import VALUE
 
 GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 LONGEST_LINE = 2000
+_LONGEST_NAMES = 120
 _WORD = re.compile(r"\S+")
 _FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")
 """A word in capitals before a gap. Unless all words are in capitals, it names the field of its line."""
@@ -109,3 +111,25 @@ def _are_ranges(first: str, below: Sequence[str]) -> bool:
     numbered = [cell for cell in _split_cells(first) if any(map(str.isdigit, cell))]
     inside = any(_RANGE.fullmatch(cell) for row in below for cell in _split_cells(row))
     return len(numbered) > 1 and not inside and all(map(_RANGE.fullmatch, numbered))
+
+
+def count_values(line: str) -> int:
+    """Return the number of values at the end of a line without gaps, as in the text of a PDF."""
+    if (
+        not all(map(_is_value, line.rsplit(None, 2)[1:]))
+        or len(line) > LONGEST_LINE
+        or GAP.search(line.strip())
+    ):
+        return 0
+    return len(list(takewhile(_is_value, reversed(line.split()))))
+
+
+def _is_value(word: str) -> bool:
+    return word in "–—" or VALUE.fullmatch(word.lstrip("±≈∼")) is not None
+
+
+def may_name(line: str) -> bool:
+    """Return whether a line without gaps may name columns: it is short, has no value and ends no sentence."""
+    words = line.split()
+    ends = line.rstrip()[-1:] in ".:,;"
+    return len(words) > 1 and len(line) <= _LONGEST_NAMES and not ends and not any(map(_is_value, words))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tersely.split.column_names import count_values, may_name
 from tersely.split.columns import find_edges, have_gaps
 from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import (
@@ -129,6 +130,10 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     spoken = [not is_record and SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
     titled = {line for line in range(len(texts)) if is_numbered_title(lines, first + line)}
+    rows = [count_values(text) > 1 for text in texts]
+    named = {
+        line for line in range(len(texts) - 2) if all(rows[line + 1 : line + 3]) and may_name(texts[line])
+    }
     start = 0
     for line in range(1, len(texts) + 1):
         if (
@@ -139,6 +144,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and not (line == 1 and (is_question(texts[0]) or is_byline(texts[1])))
             and not (line == 2 and is_byline(texts[1]))
             and not any(map(titled.__contains__, (line - 1, line)))
+            and not (line in named and _is_complete(texts, line - 1))
             and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
         ):
             continue

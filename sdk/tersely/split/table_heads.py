@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from tersely.split.column_names import are_names, find_words
+from tersely.split.column_names import are_names, count_values, find_words, may_name
 from tersely.split.columns import fits
 from tersely.split.lines import Lines
 from tersely.split.places import Place
@@ -17,6 +17,8 @@ _SOLID_RULE = re.compile(r"[ \t]*([-=\u2500])\1{19,}[ \t]*")
 """A rule that may be below the names of columns as a whole."""
 _GAP = re.compile(r" {2,}|\t+")
 _CELL = re.compile(r"\S+(?: \S+)*")
+_TITLE = re.compile(r"\s*(?:Table|Tab\.|Tabelle|Tableau|Tabla)\s+\w+(?:\.\d+)*[.:]", re.IGNORECASE)
+"""The title of a table with a number."""
 _MOST_LINES = 6
 """Largest number of lines of a block that are looked at."""
 
@@ -31,7 +33,7 @@ def find_headers(
     fits the rule or has enough cells. Without a rule, only the next blocks of the first row's run may belong
     to it.
     """
-    found: dict[Place, Sequence[Place]] = dict(_find_listed(places))
+    found: dict[Place, Sequence[Place]] = dict([*_find_spaced(places), *_find_listed(places)])
     header: Sequence[Place] = ()
     columns: Sequence[tuple[int, int]] = ()
     run: list[Place] = []
@@ -100,6 +102,28 @@ def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Plac
         are_names = words[names[0]] == 1 and 2 < len(names) == words[rows[0]]
         if are_near and are_names and len(rows) > 2:
             yield from ((row, names) for row in rows)
+
+
+def _find_spaced(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Place]]]:
+    """Yield each row of a table without gaps, as in the text of a PDF, and the lines that name its columns.
+
+    At least two rows right below each other end with two values or more. Above them is a line with at least
+    as many words and no value, perhaps below a line such as `Table 2: Cranes`.
+    """
+    for is_row, group in groupby(
+        places, lambda place: place.block.kind == "line" and count_values(place.line) > 1
+    ):
+        rows = list(group)
+        names = rows[0].above
+        if not is_row or names is None or len(rows) < 2 or names.block.last != rows[0].block.first:
+            continue
+        if names.block.kind != "line" or not may_name(names.line):
+            continue
+        title = names.above
+        header = [title, names] if title and _TITLE.match(title.line) else [names]
+        for row in rows:
+            if row.run == names.run and count_values(row.line) <= len(names.line.split()):
+                yield row, header
 
 
 def _fits(place: Place, lines: Lines, columns: Sequence[tuple[int, int]]) -> bool:
