@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tersely.split.dates import DATE
 from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
 from tersely.split.records import first_word
 from tersely.split.sentence_starts import COUNTED
-from tersely.split.titles import BACK_MATTER, CARGO, DATE, SERIES, is_question, is_stamped
+from tersely.split.titles import BACK_MATTER, CARGO, SERIES, is_question, is_stamped
 
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=](?:.*[^=])?\1)")
@@ -237,12 +238,12 @@ class State:
             self.start_section()
 
     def end_step(self, *, is_post: bool) -> None:
-        """Forget the step with its lines and headings, and all heads of single lines but the speaker. If a
-        post of a thread begins, forget that too."""
+        """Forget the step with its lines and headings, and any sender, entry, record and quotation. If a post
+        of a thread begins, forget all but the headings above the step."""
         if self.step:
             self.parents = [head for head in self.parents if head.begin <= self.step.begin]
             self.headings = [head for head in self.headings if head.begin < self.step.begin]
-        self.step = self.sender = self.entry = self.record = self.quote = self.announcer = None
+        self.step = self.sender = self.entry = self.record = self.quote = None
         if is_post:
             self.start_section()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
+from tersely.split.dates import PERIOD
 from tersely.split.markers import BULLETS, CLAUSE
 from tersely.split.places import CUE, Place, is_rule, opens
 from tersely.split.records import LABEL, first_word, shape
@@ -227,6 +228,25 @@ def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 def _has_cells(place: Place) -> bool:
     return place.block.kind in ("row", "table") or len(_GAP.findall(place.line)) > 1
+
+
+def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:
+    """Map the first line above each part of a CV to the other lines there.
+
+    These are up to three lines above a list or a text, one of them with a period. There are at least two
+    such parts.
+    """
+    found: dict[Place, list[Place]] = {}
+    for (run, kind), group in groupby(places, lambda place: (place.run, place.block.kind)):
+        first, *others = group
+        below = (others or [first])[-1].below
+        is_header = kind == "line" and len(others) < _LONGEST_HEADER - 1 and below is not None
+        if is_header and any(PERIOD.search(place.line) for place in (first, *others)):
+            is_text = (
+                below is not None and below.run <= run + 1 and below.block.kind in ("list_item", "sentence")
+            )
+            found |= {first: others} if is_text else {}
+    return found if len(found) > 1 else {}
 
 
 def find_progress(places: Sequence[Place]) -> Sequence[Place]:

@@ -124,6 +124,13 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     named = Counter(run for _, line, run in entries if run in spoken and SPEAKER.match(line))
     spoken = Counter({run: count for run, count in spoken.items() if named[run] * 2 >= flush[run]})
     dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
+    titled = {
+        run
+        for at, (block, line, run) in enumerate(entries)
+        if _starts_run(runs, at) and not _is_spoken(line, block)
+    }
+    if len(dialogues) > 2 and dialogues <= titled:
+        dialogues = set[int]()  # they are the fields of records, each below its title
     cues = {run for _, line, run in entries if CUE.match(line)}
     guttered = {run for _, line, run in entries if line.strip() == "|"}
     has_signs = any(map(_SIGNED_BLOCK.match, firsts))

@@ -25,6 +25,7 @@ from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, lea
 from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.database import RECORDS
+from tersely.split.dates import PERIOD
 from tersely.split.delimited import DELIMITED
 from tersely.split.diffs import DIFFS
 from tersely.split.figures import FIGURES
@@ -46,6 +47,7 @@ from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA, WHOLE_STANZAS
 from tersely.split.streams import STREAMS
 from tersely.split.tables import TABLES
+from tersely.split.titles import is_stamped
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
@@ -220,6 +222,11 @@ def _find_format(
     return None
 
 
+def _begins_entry(line: str) -> bool:
+    """Return whether a line right below an item begins something else, such as a message or a position."""
+    return bool(_OWN_LINE.match(line) or is_stamped(line) or PERIOD.search(line, max(0, len(line) - 40)))
+
+
 def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | None:
     """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
     if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
@@ -239,7 +246,7 @@ def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | No
         if (
             not is_entry
             and lines.indent(end) <= lines.indent(index)
-            and (_OWN_LINE.match(line) or not is_wrapped(above, line, width))
+            and (_begins_entry(line) or not is_wrapped(above, line, width))
         ):
             break
         if is_field(lines, end) or opens_item(lines, end, False) or _find_format(_FORMATS, lines, end, False):

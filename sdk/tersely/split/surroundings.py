@@ -7,12 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from tersely.split import headlines
+from tersely.split.dates import DATE
 from tersely.split.heads import Head
 from tersely.split.leaders import (
     find_alien,
     find_captions,
     find_fronted,
     find_leaders,
+    find_positions,
     find_posts,
     find_progress,
     find_ruled,
@@ -55,15 +57,17 @@ class Surroundings:
         self.comments = headlines.find_comments(places)
         """The comment right above each line, if it has one."""
         posts = find_posts(places)
-        fields = find_captions(places)
-        for post, others in [*posts.items(), *fields.items()]:
+        headers = find_captions(places) | (posts or find_positions(places))
+        for post, others in headers.items():
             post.header = others
         second = (post.below for post in posts if post.below and post.below.run == post.run)
         last = {post.above for post in [*posts][1:] if post.above}
         self.dividers = {
-            place for place in last if place.block.kind == "heading" and _DIVIDER.match(place.line)
+            place
+            for place in last
+            if place.block.kind == "heading" and (_DIVIDER.match(place.line) or DATE.fullmatch(place.line))
         }
-        """The headings between posts, such as the items of an agenda."""
+        """The headings between posts, such as the items of an agenda, and dates."""
         no_headings = {*self.comments.values(), *posts, *second, *last} - self.dividers
         self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""
@@ -94,7 +98,7 @@ class Surroundings:
         """The first units of posts that begin with fields between rules."""
         self.outer = {*find_ruled(places), *posts, *fronted}
         """Lines that begin records or posts, which may have headings in them."""
-        self._titles.update(sections, leaders, self.outer, fields, progress)
+        self._titles.update(sections, leaders, self.outer, headers, progress)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = find_alien(places, leaders[-1]) if leaders else None
         self._subjects = {

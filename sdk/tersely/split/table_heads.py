@@ -30,8 +30,8 @@ def find_headers(
     Also map each line to the comment right above it.
 
     A rule is below the names. A run below belongs to the table if a line at the start of one of its blocks
-    fits the rule or has enough cells. Without a rule, only the next blocks of the first row's run may belong
-    to it.
+    fits the rule or has enough cells. Without a rule, the next blocks of the first row's run may belong to
+    it, and so do the runs right below whose cells begin at the same columns.
     """
     found: dict[Place, Sequence[Place]] = dict([*_find_spaced(places), *_find_listed(places)])
     header: Sequence[Place] = ()
@@ -55,7 +55,8 @@ def find_headers(
             header, columns, run, table = (place,), find_words(place.line), [], place.run
             continue
         if table not in (None, place.run):
-            header, table = (), None
+            goes_on = place.run == table + 1 and _has_all_cells(place, columns)
+            header, table = (header, place.run) if goes_on else ((), None)
         if not header:
             continue
         run.append(place)
@@ -132,6 +133,13 @@ def _fits(place: Place, lines: Lines, columns: Sequence[tuple[int, int]]) -> boo
         return False
     rows = [lines.texts[at] for at in _list_lines(place)]
     return any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows)
+
+
+def _has_all_cells(place: Place, columns: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a cell, after a gap or at the margin, begins at each column but perhaps one."""
+    starts = {cell.start() for cell in _CELL.finditer(place.line)}
+    cells = [start for start, _ in columns if start in starts]
+    return place.block.kind in ("row", "line") and len(cells) > 1 and len(starts) <= len(cells) + 1
 
 
 def _list_lines(place: Place) -> range:

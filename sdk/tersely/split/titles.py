@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tersely.split.dates import DATE
 from tersely.split.lines import Block, Lines, is_wordy
 from tersely.split.markers import CLAUSE
 from tersely.units import Kind
@@ -15,25 +16,6 @@ _CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]
 """A few words in capitals."""
 SERIES = re.compile(r"(?P<word>§+|[A-Z][^\W\d_]+)\s+(?P<number>\d{1,3}|[A-Z]|[IVX]{1,5})(?=[:.,)\s–—-]|$)")
 """The start of a title such as `Part A: Cranes` or `§ 3 Ropes`."""
-_DAYS = (
-    "mon|tues|wednes|thurs|fri|satur|sun",
-    "mon|diens|donners|frei|sams|sonn",
-    "lun|mar|mercre|jeu|vendre|same",
-)
-_NAMES = (
-    *(f"(?:{days})(?:day|tag|di)" for days in _DAYS),
-    "mittwoch|sonnabend|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo",
-    "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|mar(?:ch|s)?|märz|apr(?:il)?|avril|ma[iy]|jun[ei]?|juin",
-    "jul[iy]?|juillet|aug(?:ust)?|août|sept?(?:ember|embre)?|o[ck]t(?:ober|obre)?|nov(?:ember|embre)?",
-    "de[cz](?:ember)?|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre",
-    "noviembre|diciembre|(?:mon|tue|wed|thu|fri|sat|sun)",
-)
-DATE = re.compile(
-    rf"(?=.*?(?:\b(?:{'|'.join(_NAMES)})\b|\d{{4}}-\d\d-\d\d))"
-    rf"(?:(?:{'|'.join(_NAMES)}|\d{{1,2}}(?:st|nd|rd|th)?|\d{{4}}(?:-\d\d-\d\d)?|of|de|den|der|the)\b[.,]*\s*){{1,6}}:?",
-    re.IGNORECASE,
-)
-"""A whole line that is a date, or the name of a day or a month."""
 STOPS = tuple(".!:…。！：।။។")
 _CARGO = r"(?:Running\ (?:unittests\ )?\S+\ \(\S*target\S*\)|Doc-tests\ [\w-]+)\s*$"
 CARGO = re.compile(r"\s+" + _CARGO)
@@ -78,6 +60,7 @@ _NUMBERED_TITLE = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^.!?;:]*[^\W
 _OPENING = "\"'“‘«([*_`"
 _LONGEST_ANSWER = 8
 """Most runs for each question, if the answers are not right below. A story has fewer questions."""
+_LABEL = re.compile(r"[A-ZÄÖÜÉ][^\W\d_]*(?:[ /&'’-]+[^\W\d_]+){0,4}:[ \t]*")
 _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 
 
@@ -92,6 +75,7 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
     one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.last - b.first == 1)
     stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
     titles |= stamped if len(stamped) > 2 else set()
+    titles |= _find_labels(lines, blocks, runs)
     return titles.union(*_find_series(lines, blocks, runs, titles), _find_questions(lines, blocks, runs))
 
 
@@ -118,6 +102,25 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
+
+
+def _find_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
+    """Return the indices of the labels with a colon that divide a text without headings, as in an advert.
+
+    At least three are alone in their lines and begin runs. All differ: names of speakers recur.
+    """
+    found: dict[str, int] = {}
+    for at, block in enumerate(blocks[:-1]):
+        line = lines.texts[block.first]
+        is_line = block.kind in ("line", "sentence") and block.last - block.first == 1 and not block.prefix
+        if block.kind == "heading" or (is_line and line in found):
+            return set()
+        begins_run = not at or runs[at - 1] != runs[at]
+        if is_line and begins_run and _LABEL.fullmatch(line):
+            found[line] = at
+    labels = {*found.values()}
+    are_apart = all(at + 1 not in labels for at in labels)
+    return labels if len(labels) > 2 and are_apart else set()
 
 
 def is_stamped(line: str) -> bool:

@@ -1,0 +1,30 @@
+"""Dates and periods, in English, German, French and Spanish."""
+
+from __future__ import annotations
+
+import re
+
+_DAYS = (
+    "mon|tues|wednes|thurs|fri|satur|sun",
+    "mon|diens|donners|frei|sams|sonn",
+    "lun|mar|mercre|jeu|vendre|same",
+)
+_NAMES = (
+    *(f"(?:{days})(?:day|tag|di)" for days in _DAYS),
+    "mittwoch|sonnabend|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo",
+    "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|mar(?:ch|s)?|märz|apr(?:il)?|avril|ma[iy]|jun[ei]?|juin",
+    "jul[iy]?|juillet|aug(?:ust)?|août|sept?(?:ember|embre)?|o[ck]t(?:ober|obre)?|nov(?:ember|embre)?",
+    "de[cz](?:ember)?|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre",
+    "noviembre|diciembre|(?:mon|tue|wed|thu|fri|sat|sun)",
+)
+DATE = re.compile(
+    rf"(?=.*?(?:\b(?:{'|'.join(_NAMES)})\b|\d{{4}}-\d\d-\d\d))"
+    rf"(?:(?:{'|'.join(_NAMES)}|\d{{1,2}}(?:st|nd|rd|th)?|\d{{4}}(?:-\d\d-\d\d)?|of|de|den|der|the)\b[.,]*\s*){{1,6}}:?",
+    re.IGNORECASE,
+)
+"""A whole line that is a date, or the name of a day or a month."""
+_YEAR = r"(?:[A-Z][^\W\d_]{2,8}\.? |\d{1,2}[/.])?(?:19|20)\d\d"
+PERIOD = re.compile(
+    rf"\b{_YEAR}\s*(?:[-–—]|to|bis)\s*(?:{_YEAR}|(?i:present|now|today|current|date|heute))\b"
+)
+"""A time of some years or months, as in a CV."""
