@@ -28,3 +28,16 @@ PERIOD = re.compile(
     rf"\b{_YEAR}\s*(?:[-–—]|to|bis)\s*(?:{_YEAR}|(?i:present|now|today|current|date|heute))\b"
 )
 """A time of some years or months, as in a CV."""
+_AGO = re.compile(
+    r"\b(?:\d+|an?)\s?(?:(?:second|minute|hour|day|week|month|year)s?|sec|min|hr|mo|[smhdwy])\s+ago\b"
+    r"|·\s*\d+[smhdwy]\b"
+)
+_SEPARATOR = re.compile(r"\s[|·•]\s")
+_LONGEST_STAMP, _MOST_WORDS = 160, 8
+
+
+def stamps_comment(line: str) -> bool:
+    """Return whether a line may stand above a comment in a thread, as `ada 3 hours ago | parent` does."""
+    if len(line) > _LONGEST_STAMP or not _AGO.search(line) or line.rstrip()[-1] in ".!?:,;":
+        return False
+    return _SEPARATOR.search(line) is not None or len(line.split()) <= _MOST_WORDS

@@ -65,7 +65,7 @@ class _LinkFinder:
         self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
-        self._headers = find_headers(places, lines, self._around.comments)
+        self._headers = self._around.thread.add_headers(find_headers(places, lines, self._around.comments))
         self._frames.update(self._around.comment_units)
         self._enclosures = Enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
@@ -90,7 +90,7 @@ class _LinkFinder:
             is_step = self._around.starts_step(place)
             if (begun := place.below if divides else place) and self._around.starts_step(begun):
                 state.end_step(is_post=begun.units[0] in self._around.fronts)
-            heads = state.list_heads(place.indent)
+            heads = self._around.thread.list_inner(place, state.list_heads(place.indent))
             if not divides and (cycle := self._cycles.get(place)):
                 cycle_heads = [self._head(head.units[0], head) for head in cycle.heads]
                 heads = [*state.list_fixed(), *filter(cycle.allows, heads), *cycle_heads, *cycle.names]
@@ -128,10 +128,10 @@ class _LinkFinder:
 
     def _need(self, place: Place, heads: Sequence[Head]) -> None:
         """Make all units of a block need these heads."""
-        needs = {unit for head in heads for unit in head.units}
         for unit in (head.units[-1] for head in heads if head.is_line):
             if unit not in place.units and self._bodies.get(unit, -1) in self._comments:
                 self._bodies[unit] = place.units[0]
+        needs = {unit for head in heads for unit in head.units}
         self._needs.update(dict.fromkeys(place.units, needs))
 
     def _find_heads(self, unit: int) -> Iterable[int]:

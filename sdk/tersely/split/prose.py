@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from tersely.split.column_names import count_values, may_name
 from tersely.split.columns import find_edges, have_gaps
+from tersely.split.dates import stamps_comment
 from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import (
     PREFIX,
@@ -131,7 +132,9 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     spoken = [not is_record and SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
     titled = {
-        line for line, text in enumerate(texts) if is_stamped(text) or is_numbered_title(lines, first + line)
+        line
+        for line, text in enumerate(texts)
+        if is_stamped(text) or stamps_comment(text) or is_numbered_title(lines, first + line)
     }
     rows = [count_values(text) > 1 for text in texts]
     named = {

@@ -27,6 +27,7 @@ from tersely.split.places import CUE, FIELD_SIGNS, Place, announces, is_rule
 from tersely.split.prose import SPEAKER
 from tersely.split.records import LABEL, OPTION, QUESTION, first_word
 from tersely.split.sentence_starts import COUNTED
+from tersely.split.threads import Thread
 from tersely.split.titles import is_question
 
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
@@ -56,7 +57,8 @@ class Surroundings:
         """The runs that are subtitles."""
         self.comments = headlines.find_comments(places)
         """The comment right above each line, if it has one."""
-        posts = find_posts(places)
+        self.thread = Thread(places)
+        posts = {} if self.thread else find_posts(places)
         headers = find_captions(places) | (posts or find_positions(places))
         for post, others in headers.items():
             post.header = others
