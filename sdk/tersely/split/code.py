@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from tersely.split.components import COMPONENT, Section, find_sections, is_component
 from tersely.split.continued import join_continued
 from tersely.split.indented import COMMENT, open_indented
 from tersely.split.json_values import find_json_end
@@ -55,7 +56,8 @@ _DECLARATION = re.compile(
     re.MULTILINE,
 )
 SOURCE = re.compile(
-    f"{PYTHON.pattern}|{EXCERPT.pattern}|{_DECLARATION.pattern}|{SCRIPT.pattern}", re.MULTILINE
+    f"{PYTHON.pattern}|{EXCERPT.pattern}|{_DECLARATION.pattern}|{SCRIPT.pattern}|{COMPONENT.pattern}",
+    re.MULTILINE,
 )
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
@@ -79,7 +81,7 @@ _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
 def _is_source(text: str) -> bool:
     """Return whether a whole text is code: a Python module, a script, or mostly lines that end or begin
     like statements."""
-    if is_python(text) or is_script(text):
+    if is_python(text) or is_script(text) or is_component(text):
         return True
     if _FENCED.search(text):  # Markdown with examples is not source
         return False
@@ -208,9 +210,25 @@ def _find_comment_sign(body: str, lines: int) -> str:
 def open_code(text: str, start: int, end: int, sizes: Sizes) -> Node:
     """Return the tree of the code in `text[start:end]`. Small functions are not opened."""
     start = line_start(text, start)
+    if sections := find_sections(text, start, end):
+        nodes = [_open_section(text, section, sizes) for section in sections]
+        return Node(start, end, nodes, Series("<!-- ", " -->"))
     if tree := open_python(text, start, end, sizes) or open_source(text, start, end, sizes):
         return tree
     lines = list(join_continued(text, list_whole_lines(text, start, end), sizes.part))
     series = Series(_find_comment_sign(text[start:end], len(lines)))
-    blocks = open_indented(text, lines, sizes, series.before)
+    blocks = open_indented(text, lines, sizes, series)
     return blocks[0] if len(blocks) == 1 else Node(start, end, blocks, series)
+
+
+def _open_section(text: str, section: Section, sizes: Sizes) -> Node:
+    """Return the tree of a section of a component. Its tags are the head and the tail."""
+    if section.whole[1] - section.whole[0] <= sizes.whole:
+        return Node(*section.whole)
+    if section.name == "script":
+        tree = open_code(text, *section.body, sizes)
+        nodes, series = tree.children or [tree], tree.series or Series("// ")
+    else:
+        series = section.make_series()
+        nodes = open_indented(text, list_whole_lines(text, *section.body), sizes, series)
+    return Node(*section.whole, nodes, series)

@@ -1,4 +1,4 @@
-"""Dates and periods, in English, German, French and Spanish."""
+"""Dates, periods and versions in titles, in English, German, French and Spanish."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ _AGO = re.compile(
     r"|·\s*\d+[smhdwy]\b"
 )
 _SEPARATOR = re.compile(r"\s[|·•]\s")
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+\S*")
 _LONGEST_STAMP, _MOST_WORDS = 160, 8
 
 
@@ -41,3 +42,10 @@ def stamps_comment(line: str) -> bool:
     if len(line) > _LONGEST_STAMP or not _AGO.search(line) or line.rstrip()[-1] in ".!?:,;":
         return False
     return _SEPARATOR.search(line) is not None or len(line.split()) <= _MOST_WORDS
+
+
+def is_version(title: str) -> bool:
+    """Return whether a title is a version, perhaps with its date, and not the number of a section."""
+    version = _VERSION.match(title.strip())
+    rest = title.strip()[version.end() :].strip(" \t()[]-–—") if version else "-"
+    return not rest or DATE.fullmatch(rest) is not None

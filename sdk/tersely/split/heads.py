@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.dates import DATE
+from tersely.split.dates import DATE, is_version
 from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
 from tersely.split.records import first_word
@@ -314,7 +314,7 @@ class Depths:
                 base = _COUNTED if self._capital_depth is None else self._capital_depth + 1
                 self._words[word] = base + min(_MAX_OFFSET, len(self._words))
             return self._words[word]
-        if numbered := CLAUSE.match(text):
+        if (numbered := CLAUSE.match(text)) and not is_version(place.line):
             return _NUMBERED + min(_MAX_OFFSET, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():

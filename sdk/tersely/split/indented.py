@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from tersely.split.directives import find_directive_depths
@@ -41,18 +42,20 @@ _COMMENT_SIGN = re.compile(r"[\s*#/;%!-]*")
 _UNENDED = re.compile(r"[^;{}:>/*\s]\s*$")
 """The end of a line above `{` that is a part of the head of a function."""
 _LONGEST_HEAD = 8
-_CASE = re.compile(r"\s*case\b.*\bin\s*(?:#.*)?$")
+_CASES = (
+    (re.compile(r"\s*case\b.*\bin\s*(?:#.*)?$"), re.compile(""), "esac"),
+    (re.compile(r"\s*(?:[\w@.]+\s*=\s*)?case\b"), re.compile(r"\s*(?:when|in)\b"), "end"),
+    (re.compile(r"\s*(?:switch|select|match)\b.*\{\s*$"), re.compile(r"\s*(?:case|default)\b"), "}"),
+)
+"""The first line of a statement with arms, the line below it, and its last line: in shells, in Ruby, in C."""
+_END_TAG = re.compile(r"\s*</[\w.:-]+>\s*")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
 
 
-def open_indented(text: str, lines: Ranges, sizes: Sizes, before: str) -> list[Node]:
-    """Return a node for each block of a run of lines. Large blocks are opened.
-
-    Args:
-        before: the comment sign in front of a mark.
-    """
-    return _Indented(text, lines, sizes, before).open(lines, 1)
+def open_indented(text: str, lines: Ranges, sizes: Sizes, series: Series) -> list[Node]:
+    """Return a node for each block of a run of lines. Large blocks are opened, each into such a series."""
+    return _Indented(text, lines, sizes, series).open(lines, 1)
 
 
 def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
@@ -129,8 +132,8 @@ def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
 class _Indented:
     """Opens the lines of code. Inside of a here document or a `case`, lines are deeper than they look."""
 
-    def __init__(self, text: str, lines: Ranges, sizes: Sizes, before: str) -> None:
-        self._text, self._sizes, self._before = text, sizes, before
+    def __init__(self, text: str, lines: Ranges, sizes: Sizes, series: Series) -> None:
+        self._text, self._sizes, self._series = text, sizes, series
         self._rows = {line: text[slice(*line)].rstrip("\r\n") for line in lines}
         self._depths: dict[Range, float] = {}
         """Depths of lines that differ from their indents."""
@@ -150,7 +153,7 @@ class _Indented:
         places: dict[str, list[int]] = {}
         for at, line in enumerate(lines):
             places.setdefault(self._rows[line].strip().lower(), []).append(at)
-        cases: list[int] = []  # the indents of those around a line
+        cases: list[tuple[int, str]] = []  # the indents of those around a line, and their last lines
         last = opener = -1  # the last line of the here document around a line, and its first
         for at, line in enumerate(lines):
             indent = find_indent(self._text, line)
@@ -161,22 +164,32 @@ class _Indented:
                 else:
                     self._closers.add(line)
                 continue
-            is_end = bool(cases) and indent == cases[-1] and self._rows[line].strip() == "esac"
-            if is_end:
+            is_inside = bool(cases) and indent == cases[-1][0]
+            if is_inside and self._rows[line].strip() == cases[-1][1]:
                 cases.pop()
                 self._closers.add(line)
-            elif cases and indent == cases[-1]:
+            elif is_inside:
                 self._depths[line] = indent + 0.5
-            if _CASE.match(self._rows[line]):
-                cases.append(indent)
+            if closing := self._find_arms(lines, at):
+                cases.append((indent, closing))
             if closing := find_closing(self._rows[line]):
                 ends = places.get(closing, [])
                 below = bisect_right(ends, at)
                 last, opener = (ends[below], at) if below < len(ends) else (-1, -1)
 
+    def _find_arms(self, lines: Ranges, at: int) -> str | None:
+        """Return the last line of a statement whose arms are indented like it; None for any other line."""
+        row = self._rows[lines[at]]
+        below = lines[at + 1] if at + 1 < len(lines) else None
+        if below is None or find_indent(self._text, below) != find_indent(self._text, lines[at]):
+            return "esac" if _CASES[0][0].match(row) else None
+        return next(
+            (end for first, arm, end in _CASES if first.match(row) and arm.match(self._rows[below])), None
+        )
+
     def _find_directives(self, lines: Ranges) -> None:
         rows = [self._rows[line] for line in lines]
-        are_comments = self._before.startswith("#")
+        are_comments = self._series.before.startswith("#")
         indents = [self._depth(line) for line in lines]
         depths, conditions = find_directive_depths(rows, indents, are_comments=are_comments)
         self._depths = dict(zip(lines, depths, strict=True))
@@ -234,7 +247,7 @@ class _Indented:
         mark_name(self._text, children)
         for head, end in pairwise(ends):
             children.append(self._open_declaration(self._strip(lines[head:end]), depth + 1))
-        node.open(children, Series(self._before))
+        node.open(children, replace(self._series))
         return node
 
     def _split(self, lines: Ranges) -> list[list[Range]]:
@@ -289,7 +302,8 @@ class _Indented:
 
     def _closes(self, line: Range) -> bool:
         """Return whether a line only closes what is above it."""
-        return line in self._closers or CLOSER.fullmatch(self._rows[line]) is not None
+        row = self._rows[line]
+        return line in self._closers or bool(CLOSER.fullmatch(row) or _END_TAG.fullmatch(row))
 
     def _strip(self, lines: Ranges) -> Ranges:
         """Return the lines without the blank ones at the end."""

@@ -50,7 +50,7 @@ def _open_excerpt(text: str, start: int, end: int, sizes: Sizes) -> Node:
         while nodes and lines and CLOSER.fullmatch(text[slice(*lines[0])].rstrip()):
             nodes[-1].end = lines.pop(0)[1]  # it closes brackets of the lines above
         if any(text[slice(*line)].strip() for line in lines):
-            nodes.extend(open_indented(text, lines, sizes, "# "))
+            nodes.extend(open_indented(text, lines, sizes, Series("# ")))
 
     for chunk in find_chunks(text[start:end]):
         if chunk.module is None:
