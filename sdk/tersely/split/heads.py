@@ -329,6 +329,8 @@ class Depths:
             if text.isupper():
                 self._capital_depth = _TITLE
                 return _TITLE
+            if text.endswith(":"):
+                return _TITLE - 1  # a label is above other titles
             is_tight = place.below is not None and place.below.run == place.run
             return _INNER_TITLE if is_tight or self._capital_depth is not None else _TITLE
         bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ

@@ -262,7 +262,8 @@ class _Indented:
                 blocks[-1].append(line)
                 continue
             starts = not self._is_blank(line) and self._depth(line) <= base
-            closes = line not in self._openers and _CLOSING.match(self._text, *line)
+            row = self._rows[line]
+            closes = line not in self._openers and (_CLOSING.match(row) or _END_TAG.fullmatch(row))
             starts = starts and line not in self._closers and not closes
             if at and starts and _BEGIN.match(self._text, *line):
                 starts = self._depth(lines[at - 1]) <= base

@@ -56,8 +56,8 @@ class Records:
             is_lower = not place.starts_run and place.indent < lowest[place.run] and is_head
             is_lead = place.starts_run or is_lower or self._follows_preamble(place) or _is_remarked(place)
             # A line such as `Actions:` heads only its list.
-            is_above = place.is_titled and _is_above_items(place) and not place.line.rstrip().endswith(":")
-            if is_lead or is_above:
+            is_above = place.is_titled and (_is_above_items(place) or _is_above_fields(place))
+            if is_lead or (is_above and not place.line.rstrip().endswith(":")):
                 self.leads.add(place)
             lowest[place.run] = min(place.indent, lowest.get(place.run, place.indent))
             # Lines that are indented more continue the value above them. A gutter counts as an indent.
@@ -169,6 +169,15 @@ def _are_fields(names: Sequence[str], lines: int) -> bool:
 def is_term(place: Place) -> bool:
     """Return whether the first line has at most `MAX_TERM_WORDS` words, and a letter at its end."""
     return len(place.line.split()) <= MAX_TERM_WORDS and place.line.rstrip()[-1:].isalpha()
+
+
+def _is_above_fields(place: Place) -> bool:
+    """Return whether a line without a value is right above fields."""
+    below = place.below
+    is_near = below is not None and below.run == place.run and place.block.kind == "line"
+    return (
+        is_near and not LABEL.match(place.line) and below is not None and LABEL.match(below.line) is not None
+    )
 
 
 def _is_above_items(place: Place) -> bool:

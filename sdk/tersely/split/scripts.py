@@ -19,9 +19,17 @@ _TEMPLATE = re.compile(r"\{[{%]")
 """The start of an expression or a control line in a template of Go or Jinja."""
 _FIELD = re.compile(r"\s*(?:- |[\w./\"'-]+:(?:\s|$)|#|\{[{%]|[-}]-\}\})")
 SCRIPT = re.compile(
-    rf"\A{_INTERPRETER.pattern}|(?i:{_STATEMENT.pattern})|\{{[ \t\r]*$|{_TEMPLATE.pattern}", re.MULTILINE
+    rf"\A{_INTERPRETER.pattern}|(?i:{_STATEMENT.pattern})|\{{[ \t\r]*$|{_TEMPLATE.pattern}"
+    r"|^[ \t]*end[ \t\r]*$",
+    re.MULTILINE,
 )
 """Matches in every script."""
+_WORD_OPENS = re.compile(
+    r"\s*(?:(?:private|public|protected|local|async)\s+)*(?:def\w*|class|module|function|if|unless|case|while|until|for|begin)\b"
+    r"|.*\bdo(?:\s*\|[^|]*\|)?\s*$|.*=\s*(?:case|if|unless|begin|function)\b"
+)
+_WORD_ENDS = re.compile(r"\s*end\b(?!\s*[=:(])")
+"""The first and the last line of a block between words, as in Ruby, Elixir and Lua."""
 _DOLLARS = re.compile(r"\$\w*\$")
 """A quotation mark of PostgreSQL, around the body of a function."""
 _ENDED = re.compile(r";\s*(?:--.*)?$")
@@ -35,10 +43,10 @@ _FEWEST_LINES, _FEWEST_BLOCKS = 5, 2
 
 
 def is_script(text: str) -> bool:
-    """Return whether a text names its interpreter, or is SQL, or is divided into blocks by braces, or is a
-    template of YAML."""
+    """Return whether a text names its interpreter, or is SQL, or is divided into blocks by braces or by
+    `end`, or is a template of YAML."""
     rows = text.splitlines()
-    if _INTERPRETER.match(text) or is_sql(text, rows) or _is_braced(rows):
+    if _INTERPRETER.match(text) or is_sql(text, rows) or _is_braced(rows) or _has_ends(rows):
         return True
     if len(_TEMPLATE.findall(text)) < 2:
         return False
@@ -111,3 +119,25 @@ def _is_braced(rows: Sequence[str]) -> bool:
             blocks += 1
         closing = find_closing(row)
     return not indents and blocks >= _FEWEST_BLOCKS and count >= _FEWEST_LINES
+
+
+def _has_ends(rows: Sequence[str]) -> bool:
+    """Return whether every `end` closes a block that begins with the same indent, and none stays open."""
+    indents: list[int] = []
+    blocks = 0
+    closing: str | None = None
+    for row in rows:
+        if closing:
+            closing = None if row.strip().lower() == closing else closing
+            continue
+        indent = len(row) - len(row.lstrip())
+        if _COMMENT.match(row):
+            continue
+        if _WORD_ENDS.match(row):
+            if not indents or indents.pop() != indent:
+                return False
+            blocks += 1
+        elif _WORD_OPENS.match(row) and not re.search(r"\bend\b", row):
+            indents.append(indent)
+        closing = find_closing(row)
+    return not indents and blocks >= _FEWEST_BLOCKS

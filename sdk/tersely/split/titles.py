@@ -105,7 +105,7 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
 
 
 def _find_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
-    """Return the indices of the labels with a colon that divide a text without headings, as in an advert.
+    """Return the indices of the labels with a colon that divide a text without signs of headings.
 
     At least three are alone in their lines and begin runs. All differ: names of speakers recur.
     """
@@ -113,14 +113,14 @@ def _find_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> 
     for at, block in enumerate(blocks[:-1]):
         line = lines.texts[block.first]
         is_line = block.kind in ("line", "sentence") and block.last - block.first == 1 and not block.prefix
-        if block.kind == "heading" or (is_line and line in found):
+        is_signed = block.kind == "heading" and (block.last - block.first > 1 or not line[0].isalnum())
+        if is_signed or (is_line and line in found):
             return set()
         begins_run = not at or runs[at - 1] != runs[at]
         if is_line and begins_run and _LABEL.fullmatch(line):
             found[line] = at
     labels = {*found.values()}
-    are_apart = all(at + 1 not in labels for at in labels)
-    return labels if len(labels) > 2 and are_apart else set()
+    return labels if len(labels) > 2 and labels.isdisjoint(at + 1 for at in labels) else set()
 
 
 def is_stamped(line: str) -> bool:

@@ -1,0 +1,145 @@
+"""Threads of comments, chats, CVs and notes about versions: a part comes with what it is read under."""
+
+from __future__ import annotations
+
+import pytest
+
+from tersely.split.sentences import split_units
+from tests.sdk.test_split_outline import check_notation
+from tests.sdk.units import find_needs, grows_linearly
+
+CASES = {
+    "comments that are indented": """
+1          |The crane considered harmful (yard.example)
+2  1       |91 points by ada 17 hours ago | hide | past | 7 comments
+           |
+3*         |bo 12 minutes ago | next [-]
+4~ 3       |The crane keeps nine ropes and drops the oldest one.
+           |
+5* 3       |  cleo 5 hours ago | parent | next [-]
+6~ 3 5     |  You can use another hook for that.
+           |
+7~ 3 5     |  The hook of the south is the best one.
+           |
+8* 3 5     |    dan 4 hours ago | parent | prev [-]
+9~ 3 5 8   |    I would count the ropes before anything else.
+           |
+10*        |eve 2 days ago | prev [-]
+11~ 10     |The lamp of the pier is broken again.
+""",
+    "comments that are quoted": """
+1*         |ada 17 minutes ago | next
+2~ 1       |The crane keeps nine ropes and drops the oldest one.
+           |
+3* 1       |> bo 9 minutes ago | parent | next
+4  1 3     |> You can use another hook for that.
+           |
+5* 1 3     |> > cleo 8 minutes ago | parent | next
+6  1 3 5   |> > The hook of the south is the best one.
+           |
+7* 1       |> dan 7 minutes ago | parent | prev
+8  1 7     |> I would count the ropes before anything else.
+""",
+    "messages below days, with replies": """
+1*         |Monday, June 15
+           |
+2* 1       |[08:34] Ada King:
+3  1 2     |    The crane is red again
+4* 1 2     |    [08:41] Bo Ray:
+5  1 2 4   |        Who has painted it
+           |
+6* 1       |[08:51] Cleo May:
+7  1 6     |    The lamp is broken
+           |
+8*         |Tuesday, June 16
+           |
+9* 8       |[09:01] Ada King:
+10 8 9     |    The lamp burns
+11* 8 9    |    [09:04] Cleo May:
+12 8 9 11  |        Thanks to the master
+""",
+    "positions of a CV": """
+1*         |Work history:
+           |
+2  1 3     |Keeper of the lamp
+3  1 2     |Mar 2021 – Present
+           |
+4  1 2 3   |• Burned oil for 40 ships
+5  1 2 3   |• Counted ropes in the morning
+           |
+6  1 7     |Trainee
+7  1 6     |Mar 2017 – Feb 2021
+           |
+8  1 6 7   |• Carried ropes to the pier
+           |
+9*         |Education:
+           |
+10 9       |School of the harbour, 2016
+           |
+11*        |Skills:
+           |
+12 11      |Ropes, lamps and hooks
+""",
+    "titles with versions": """
+1*         |2.9.0 (2024-09-19)
+           |==================
+2* 1       |Breaking changes
+           |----------------
+3  1 2     |- The old crane is gone.
+           |
+4* 1       |Bug fixes
+           |---------
+5  1 4     |- The lamp burns.
+           |
+6*         |2.8.0 (2024-08-01)
+           |==================
+7* 6       |Bug fixes
+           |---------
+8  6 7     |- The rope holds.
+""",
+    "causes below a title": """
+1*         |Troubleshooting
+           |===============
+2  1       |The crane does not start
+3  1 2     |Cause: The door is open.
+4  1 2     |Remedy: Close the door firmly.
+5  1 2     |Cause: The fuse is blown.
+           |
+6  1       |The lamp flickers
+7  1 6     |Cause: The wick is loose.
+8  1 6     |Remedy: Pull the wick out.
+           |
+9  1       |The rope is wet
+10 1 9     |Cause: It has rained.
+11 1 9     |Remedy: Wait for the sun.
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("notation", CASES.values(), ids=CASES.keys())
+def test_lines_come_with_the_lines_that_they_are_read_under(notation: str) -> None:
+    check_notation(notation)
+
+
+def test_a_message_in_the_lines_of_another_is_no_part_of_it() -> None:
+    text = """Ada King (08:34:33)
+The crane is red again. Who has painted it with that colour?
+    Bo Ray (08:41:35)
+    I think it was the master of the yard. He likes red cranes.
+    - and red hooks
+    Cleo May (08:44:00)
+    The lamp is broken. It burns no oil.
+
+Dan Orr (08:51:17)
+The rope is wet. Please hang it up.
+"""
+    assert find_needs(text, "It burns no oil.") >= {"Cleo May (08:44:00)"}
+    assert "Bo Ray (08:41:35)" not in find_needs(text, "It burns no oil.")
+
+
+PARTS = ("a 3 hours ago | b\nIt is.\n\n", "  a 3 hours ago | b\n  It is.\n\n> b 2 days ago\n> It is.\n\n")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_threads_are_read_in_linear_time(part: str) -> None:
+    assert grows_linearly(lambda size: split_units(part * (size * 4 // len(part))))
