@@ -25,11 +25,13 @@ SCRIPT = re.compile(
 )
 """Matches in every script."""
 _WORD_OPENS = re.compile(
-    r"\s*(?:(?:private|public|protected|local|async)\s+)*(?:def\w*|class|module|function|if|unless|case|while|until|for|begin)\b"
+    r"\s*(?:(?:private|public|protected|local|async)\s+)*"
+    r"(?:def(?:p|module|macro|impl|protocol)?|class|module|function|if|unless|case|while|until|for|begin)\b"
     r"|.*\bdo(?:\s*\|[^|]*\|)?\s*$|.*=\s*(?:case|if|unless|begin|function)\b"
 )
 _WORD_ENDS = re.compile(r"\s*end\b(?!\s*[=:(])")
 """The first and the last line of a block between words, as in Ruby, Elixir and Lua."""
+_WORD_END = re.compile(r"\s*end(?:[.,)\]].*)?\s*(?:(?:#|--).*)?")
 _DOLLARS = re.compile(r"\$\w*\$")
 """A quotation mark of PostgreSQL, around the body of a function."""
 _ENDED = re.compile(r";\s*(?:--.*)?$")
@@ -134,7 +136,7 @@ def _has_ends(rows: Sequence[str]) -> bool:
         if _COMMENT.match(row):
             continue
         if _WORD_ENDS.match(row):
-            if not indents or indents.pop() != indent:
+            if not _WORD_END.fullmatch(row) or not indents or indents.pop() != indent:
                 return False
             blocks += 1
         elif _WORD_OPENS.match(row) and not re.search(r"\bend\b", row):

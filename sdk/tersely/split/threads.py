@@ -45,7 +45,7 @@ class Thread:
         """Return the lines that name the columns of each block, and the headers of its thread above them."""
         return {**found, **{place: (*above, *found.get(place, ())) for place, above in self._above.items()}}
 
-    def list_inner(self, place: Place, heads: Sequence[Head]) -> Sequence[Head]:
+    def list_inner(self, place: Place, heads: list[Head]) -> list[Head]:
         """Return the heads of a block without those in other comments."""
         if not self or place.units[0] < self._first:
             return heads
