@@ -32,6 +32,10 @@ _AGO = re.compile(
     r"\b(?:\d+|an?)\s?(?:(?:second|minute|hour|day|week|month|year)s?|sec|min|hr|mo|[smhdwy])\s+ago\b"
     r"|·\s*\d+[smhdwy]\b"
 )
+_SIGNATURE = re.compile(
+    r"(?:^|\s)[–—] ?@?[\w.-]+(?: [\w.-]+){0,2},?\s+"
+    r"(?:[A-Z][a-z]{2,8}\.? \d{1,2}(?:, '?\d{2,4})?|\d{4}-\d\d-\d\d)(?:,?(?: at)? \d{1,2}:\d\d)?\s*$"
+)
 _SEPARATOR = re.compile(r"\s[|·•]\s")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+\S*")
 _LONGEST_STAMP, _MOST_WORDS = 160, 8
@@ -42,6 +46,11 @@ def stamps_comment(line: str) -> bool:
     if len(line) > _LONGEST_STAMP or not _AGO.search(line) or line.rstrip()[-1] in ".!?:,;":
         return False
     return _SEPARATOR.search(line) is not None or len(line.split()) <= _MOST_WORDS
+
+
+def is_signed(line: str) -> bool:
+    """Return whether a line ends with an author and a date, as in `It is red. – ada May 3 at 9:12`."""
+    return _SIGNATURE.search(line) is not None
 
 
 def is_version(title: str) -> bool:

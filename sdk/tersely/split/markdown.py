@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tersely.split.dates import is_signed
 from tersely.split.lines import LONGEST_ITEM, Format, Lines, Range, find_closing_line, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.split.prose import QUOTE
@@ -12,6 +13,7 @@ from tersely.units import Series
 ITEM = re.compile(
     r"""\s*(?:
       (?: [-*+•‣◦▪●○×–↳⤷]
+        | (?<!\s)\^(?:\ [a-z]\b)*                                          # a note in Wikipedia
         | \(?(?P<number>\d{1,3})[.)] | \[(?P<reference>\d{1,3})\]
         | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\) | [ivx]{2,5}\.
         | :[A-Za-z][\w ,*.`-]{0,60}:                                        # a field
@@ -80,7 +82,7 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
     """Return whether a list item starts at a line."""
     texts = lines.texts
     item = ITEM.match(texts[index])
-    if not item:
+    if not item or (texts[index].lstrip()[0] == "–" and is_signed(texts[index])):
         return False
     if item["reference"]:
         return is_reference(lines, index)

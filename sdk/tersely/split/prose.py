@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from tersely.split.column_names import count_values, may_name
 from tersely.split.columns import find_edges, have_gaps
-from tersely.split.dates import stamps_comment
+from tersely.split.dates import is_signed, stamps_comment
 from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import (
     PREFIX,
@@ -66,6 +66,13 @@ _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""
 _COUNTS = re.compile(r"(?:\b\d+ [a-z]+(?: [a-z]+)?; ){2}")
 """How many there are of several kinds, as in the last line of a report of tests."""
+_CITATION = re.compile(
+    r"[A-Z][\w'’-]+, [A-Z][\w'’.-]*[^.()]{0,80}(?:\.[^.()]{0,40}){0,4} "
+    r"\((?:1[5-9]|20)\d\d[a-z]?(?:, [A-Z]\w+)?\)[.,:]"
+)
+"""The start of an entry of a bibliography: authors and the year."""
+_SEPARATED = re.compile(r"\s[·|•]\s.*\s[·|•]\s")
+"""Facts in a line, with signs between them."""
 _USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
 """An argument that may be repeated, or an option in brackets, in the description of a command."""
 _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
@@ -140,8 +147,12 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     named = {
         line for line in range(len(texts) - 2) if all(rows[line + 1 : line + 3]) and may_name(texts[line])
     }
+    signed = [line[-1:].isdigit() and is_signed(line) for line in map(str.rstrip, texts)]
+    cited = [")" in line and _CITATION.match(line) is not None for line in texts]
     start = 0
     for line in range(1, len(texts) + 1):
+        if line < len(texts) and signed[line] and texts[line].lstrip()[0] in "–—" and not signed[line - 1]:
+            continue
         if (
             line < len(texts)
             and prefixes[line] == prefixes[start]
@@ -151,11 +162,14 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and not (line == 2 and is_byline(texts[1]))
             and not any(map(titled.__contains__, (line - 1, line)))
             and not (line in named and _is_complete(texts, line - 1))
+            and not (signed[line - 1] or cited[line])
             and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
         ):
             continue
         at, stop = first + start, first + line
-        if prefixes[start]:
+        if signed[line - 1] or cited[start]:
+            yield _make_block(lines, at, stop, "list_item", prefixes[start])
+        elif prefixes[start]:
             # A sentence that starts in the middle of a line would lose the sign before the line.
             if lines.is_short(at, stop):
                 yield _make_block(lines, at, stop, "line", prefixes[start])
@@ -246,6 +260,8 @@ def is_prose(text: str) -> bool:
     number = _NUMBER.match(sample)
     if _has_end(sample, number.end() if number else 0):
         return share >= (_FEW if WORD.fullmatch(words[0]) else _MANY)
+    if _SEPARATED.search(sample):
+        return False
     numbers = sum(_PLAIN_NUMBER.fullmatch(word) is not None for word in words)
     return len(words) >= _FEWEST_WORDS and share >= _MOST and numbers * _RARE <= len(words)
 
