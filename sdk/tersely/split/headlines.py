@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from tersely.split.lines import CLOSER, LONGEST_ITEM, TICKED
 from tersely.split.markdown import ITEM
@@ -31,6 +31,8 @@ _REMARK = re.compile(r"\S+:\d+(?::\d+)?: note\b")
 _UNDERLINE = re.compile(r"\s*[~^]+\s*")
 _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
 _FEWEST_SECTIONS, _MOST_WORDS = 3, 6
+_FEWEST_PAIRED, _LONGEST_PAIRED = 4, 48
+"""Lines of a run in which names and values take turns, and code points of each."""
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
 
@@ -87,6 +89,34 @@ def find_continuations(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]
     yield from find_started(places)
     yield from find_caused(places)
     yield from find_remarks(places)
+
+
+def find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each value that is in the line below its name, and the name. In a run with a title, also yield
+    each name and the title.
+
+    All lines of such a run are short, and no name has a digit. In at least two runs, half of the values have
+    one. The first of an odd number of lines is the title.
+    """
+    runs = [list(group) for _, group in groupby(places, lambda place: place.run)]
+    found = [lines for lines in runs if len(lines) >= _FEWEST_PAIRED and all(map(_is_short, lines))]
+    found = [lines for lines in found if not any(map(_has_digit, lines[len(lines) % 2 :: 2]))]
+    if sum(sum(map(_has_digit, lines)) * 4 >= len(lines) for lines in found) < 2:
+        return
+    for lines in found:
+        title, *_ = lines if len(lines) % 2 else [None]
+        for name, value in zip(lines[len(lines) % 2 :: 2], lines[len(lines) % 2 + 1 :: 2], strict=True):
+            yield value, name
+            if title:
+                yield name, title
+
+
+def _is_short(place: Place) -> bool:
+    return place.block.kind == "line" and len(place.line) <= _LONGEST_PAIRED and not announces(place.line)
+
+
+def _has_digit(place: Place) -> bool:
+    return any(map(str.isdigit, place.line))
 
 
 def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:

@@ -183,7 +183,7 @@ class _LinkFinder:
         if state.entry and (run != state.entry.run or starts_entry(self._lines.texts[place.block.first])):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
-            is_label = headlines.is_label(subject, place)
+            is_label = self._around.is_name(subject, place)
             state.continued = replace(self._head(subject.units[-1], subject), is_line=is_label)
             self._frames.update(subject.units[-1:] if is_label else ())
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
@@ -290,9 +290,10 @@ class _LinkFinder:
                 state.quoters.append(self._head(last, place, level))
             else:
                 self._announce(last, place, state).has_list_only = not has_colon
-        is_free = state.record is None or state.record.run == place.run
+        is_free = place not in self._around.names and (not state.record or state.record.run == place.run)
         if place in self._records.leads and is_free and self._records.is_head(place):
             state.record = self._head(first, place)
+            self._frames.update({first} if self._records.titles_fields(place) else ())
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
             is_number = line.strip().isdigit() or (place.below and CUE.match(place.below.line))
             if place.below and (is_number or (line.rstrip().endswith(":") and place.has_one_line)):
@@ -303,8 +304,7 @@ class _LinkFinder:
             is_mail = not place.is_titled or first_word(place) == state.sender_word
             if is_mail and self._records.heads_text(place):
                 state.sender, state.sender_word = state.record, first_word(place)
-        if label and label["value"]:
-            state.label = self._head(first, place)
+        state.label = self._head(first, place) if label and label["value"] else state.label
         lacks_anchor = state.begins and not state.begins[-1].anchor
         if lacks_anchor and (names_columns(place) or names_record(place)):
             state.begins[-1].anchor = (first,)

@@ -138,6 +138,11 @@ class Records:
             return False
         return shape(place.line) != shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
 
+    def titles_fields(self, place: Place) -> bool:
+        """Return whether a line of a few words is above the fields of its run. Alone it says nothing."""
+        is_title = place.run in self._records and is_term(place) and not LABEL.match(place.line)
+        return is_title and place.line[:1].isupper()
+
     def heads_text(self, place: Place) -> bool:
         """Return whether the text after a record belongs to it, as the text of a mail belongs to its header.
 
@@ -146,6 +151,8 @@ class Records:
         """
         if place.run not in self._records or len(self._records) < 2:
             return False
+        if self.titles_fields(place) and sum(map(self.titles_fields, self.leads)) > 1:
+            return False  # it is one of several groups of fields
         if place.line.rstrip().endswith(":") or (place.has_body and not _KEY.match(place.line)):
             return False
         last, below = place, place.below

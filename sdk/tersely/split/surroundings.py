@@ -6,20 +6,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from tersely.split import headlines
+from tersely.split import headlines, leaders
 from tersely.split.dates import DATE
 from tersely.split.heads import Head
-from tersely.split.leaders import (
-    find_alien,
-    find_captions,
-    find_fronted,
-    find_leaders,
-    find_positions,
-    find_posts,
-    find_progress,
-    find_ruled,
-    find_stamps,
-)
 from tersely.split.lines import FRAME, Block, Lines
 from tersely.split.logs import find_text_indent
 from tersely.split.markers import BULLETS, CLAUSE, are_siblings, find_marker
@@ -58,8 +47,8 @@ class Surroundings:
         self.comments = headlines.find_comments(places)
         """The comment right above each line, if it has one."""
         self.thread = Thread(places)
-        posts = {} if self.thread else find_posts(places)
-        headers = find_captions(places) | (posts or find_positions(places))
+        posts = {} if self.thread else leaders.find_posts(places)
+        headers = leaders.find_captions(places) | (posts or leaders.find_positions(places))
         for post, others in headers.items():
             post.header = others
         second = (post.below for post in posts if post.below and post.below.run == post.run)
@@ -92,23 +81,32 @@ class Surroundings:
         self._captioned = {place.run for place in self._titles & captions}
         sections = [*headlines.find_sections(places)]
         self._captioned.update(place.run for place in sections)
-        progress = find_progress(places)
+        progress = leaders.find_progress(places)
         self._progress = {place.units[0] for place in progress}
-        leaders = find_leaders(places) or find_stamps(places) or headlines.find_sectioned_records(places)
-        fronted = find_fronted(places)
+        leading = (
+            leaders.find_leaders(places)
+            or leaders.find_stamps(places)
+            or headlines.find_sectioned_records(places)
+        )
+        fronted = leaders.find_fronted(places)
         self.fronts = {place.units[0] for place in fronted}
         """The first units of posts that begin with fields between rules."""
-        self.outer = {*find_ruled(places), *posts, *fronted}
+        self.outer = {*leaders.find_ruled(places), *posts, *fronted}
         """Lines that begin records or posts, which may have headings in them."""
-        self._titles.update(sections, leaders, self.outer, headers, progress)
+        self._titles.update(sections, leading, self.outer, headers, progress)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
-        self._alien = find_alien(places, leaders[-1]) if leaders else None
+        self._alien = leaders.find_alien(places, leading[-1]) if leading else None
+        self._pairs = dict(headlines.find_pairs(places))
+        titled = {*self._pairs.values()}
+        self.names = {name for value, name in self._pairs.items() if value not in titled}
+        """Lines that name the value in the line below, and nothing else."""
         self._subjects = {
             **dict(_find_continued(places)),
             **dict(_find_items(places)),
             **dict(headlines.find_noted(places)),
             **dict(_find_labelled(places)),
             **dict(headlines.find_continuations(places)),
+            **self._pairs,
         }
 
     def is_option(self, place: Place) -> bool:
@@ -150,6 +148,10 @@ class Surroundings:
         if above is None or above.run != place.run or above.indent != place.indent:
             return None
         return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
+
+    def is_name(self, subject: Place, place: Place) -> bool:
+        """Return whether a subject says nothing without the line that continues it."""
+        return headlines.is_label(subject, place) or self._pairs.get(place) is subject
 
     def ends_speech(self, place: Place, speaker: Head) -> bool:
         """Return whether the words of `speaker` end before a block in a later run.
