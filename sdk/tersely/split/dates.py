@@ -28,6 +28,7 @@ PERIOD = re.compile(
     rf"\b{_YEAR}\s*(?:[-–—]|to|bis)\s*(?:{_YEAR}|(?i:present|now|today|current|date|heute))\b"
 )
 """A time of some years or months, as in a CV."""
+_POSITION = re.compile(rf"{PERIOD.pattern}\)?\s*$")
 _AGO = re.compile(
     r"\b(?:\d+|an?)\s?(?:(?:second|minute|hour|day|week|month|year)s?|sec|min|hr|mo|[smhdwy])\s+ago\b"
     r"|·\s*\d+[smhdwy]\b"
@@ -46,6 +47,11 @@ def stamps_comment(line: str) -> bool:
     if len(line) > _LONGEST_STAMP or not _AGO.search(line) or line.rstrip()[-1] in ".!?:,;":
         return False
     return _SEPARATOR.search(line) is not None or len(line.split()) <= _MOST_WORDS
+
+
+def ends_with_period(line: str) -> bool:
+    """Return whether a line ends with a period of time, as that of a position in a CV does."""
+    return _POSITION.search(line, max(0, len(line) - 60)) is not None
 
 
 def is_signed(line: str) -> bool:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from tersely.split.column_names import count_values, may_name
 from tersely.split.columns import find_edges, have_gaps
-from tersely.split.dates import is_signed, stamps_comment
+from tersely.split.dates import ends_with_period, is_signed, stamps_comment
 from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import (
     PREFIX,
@@ -163,6 +163,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and not any(map(titled.__contains__, (line - 1, line)))
             and not (line in named and _is_complete(texts, line - 1))
             and not (signed[line - 1] or cited[line])
+            and not (line - start == 1 and ends_with_period(texts[start]))
             and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
         ):
             continue

@@ -151,7 +151,7 @@ class Records:
         """
         if place.run not in self._records or len(self._records) < 2:
             return False
-        if self.titles_fields(place) and sum(map(self.titles_fields, self.leads)) > 1:
+        if self.titles_fields(place) and (place.above or sum(map(self.titles_fields, self.leads)) > 1):
             return False  # it is one of several groups of fields
         if place.line.rstrip().endswith(":") or (place.has_body and not _KEY.match(place.line)):
             return False

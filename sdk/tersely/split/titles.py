@@ -329,18 +329,16 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
         return "heading"
     if BACK_MATTER.fullmatch(line) and index and lines.is_blank(index - 1) and index + 1 < len(lines):
         return "heading"
-    is_bold = len(line) <= _LONGEST_SECTION and _BOLD.fullmatch(line) is not None
-    if not is_bold and (
-        len(line) > _LONGEST
-        or (line[0].islower() or not (line[0].isalnum() or line[0] in _OPENING))
-        or lines.indent(index) > _MOST_INDENT
-        or not _is_plain(line)
-    ):
+    below = lines.skip_blank(index + 1)
+    begins = index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index)
+    if not begins or not index + 1 < below < len(lines):
         return "line"
-    is_alone = (
-        index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index)
-    ) and index + 1 < lines.skip_blank(index + 1) < len(lines)
-    return "heading" if is_alone and (is_bold or len(line.split()) <= _MOST_TITLE_WORDS) else "line"
+    if len(line) <= _LONGEST_SECTION and _BOLD.fullmatch(line):
+        return "heading"
+    is_flush = lines.indent(index) in (lines.indent(below), *range(_MOST_INDENT + 1))
+    is_title = is_flush and len(line) <= _LONGEST and len(line.split()) <= _MOST_TITLE_WORDS
+    starts = not line[0].islower() and (line[0].isalnum() or line[0] in _OPENING)
+    return "heading" if is_title and starts and _is_plain(line) else "line"
 
 
 def _is_below_section(lines: Lines, index: int) -> bool:
