@@ -97,6 +97,68 @@ CASES = {
            |---------
 8  6 7     |- The rope holds.
 """,
+    "values below their names": """
+1*         |Technical data
+           |
+2* 1       |General
+3* 1 2     |Model number
+4  1 2 3   |BX-502
+5* 1 2     |Country of origin
+6  1 2 5   |Portugal
+           |
+7*         |Power
+           |
+8* 7       |Charging time
+9 7 8      |4 h
+10* 7      |Input voltage
+11 7 10    |100-240 V
+12* 7      |Rated power
+13 7 12    |1397 W
+           |
+14*        |Weight and size
+           |
+15* 14     |Weight
+16 14 15   |4.3 kg
+17* 14     |Height
+18 14 17   |85 cm
+""",
+    "groups of fields": """
+1*         |General
+2  1       |Brand: Norvik
+3  1       |Colour: red
+           |
+4*         |Power
+5  4       |Battery type: dry
+6  4       |Charging time: two hours
+           |
+7*         |Connections
+8  7       |Cable: copper
+9  7       |Lamp: wire
+""",
+    "a position with a text": """
+1*         |EXPERIENCE
+           |
+2* 1       |Team lead, Harbour Labs (Oct 2008 – Jan 2012)
+3~ 1 2     |The company sells lamps to ships.
+4  1 2     |* Led a team of nine keepers
+5  1 2     |* Counted all ropes
+           |
+6* 1       |Keeper, Yard and Sons (Dec 2012 – Dec 2015)
+7~ 1 6     |The company sells ropes to farms.
+8  1 6     |* Burned oil for ships
+           |
+9*         |EDUCATION
+           |
+10 9       |School of the harbour
+""",
+    "a title at the margin of its text": """
+1          |      Total debits                  303.03
+2          |      Total credits                 211.69
+           |
+3*         |      Important information
+           |
+4~ 3       |      Please check all entries of this month.
+""",
     "causes below a title": """
 1*         |Troubleshooting
            |===============
@@ -135,6 +197,35 @@ The rope is wet. Please hang it up.
 """
     assert find_needs(text, "It burns no oil.") >= {"Cleo May (08:44:00)"}
     assert "Bo Ray (08:41:35)" not in find_needs(text, "It burns no oil.")
+
+
+SIGNED = """The crane is too slow for the harbour. It has to be oiled in the morning.
+
+It was oiled in May. Nobody has seen to it since then. – bo Aug 22 at 2:51
+Please do not oil it at night. The lamp is off. – cleo-k Aug 23 at 12:01
+
+The rope is wet. You have to hang it up.
+– dan42 May 14 at 5:49
+"""
+CITED = """== References ==
+
+^ King, Ada (1962). "Cranes and ropes". Journal of the Harbour. 29 (1): 66–155.
+^ a b Ray, Bo (1982). "A history of lamps". The Yard. 3 (3): 55–101.
+
+== Further reading ==
+
+May, Cleo (1971). The rope. Harbour Press. ISBN 3-4444.
+Orr, Dan; Roe, Eve (1972). Hooks of the north. Yard and Sons.
+"""
+
+
+@pytest.mark.parametrize("text", [SIGNED, CITED], ids=["signed comments", "bibliographies"])
+def test_what_is_signed_or_cited_is_one_part(text: str) -> None:
+    units = [text[unit.start : unit.end] for unit in split_units(text)]
+    whole = [unit for unit in units if "It was oiled" in unit or "You have" in unit or "(19" in unit]
+    assert len(whole) in (2, 4)
+    assert all("–" in unit or unit.count(".") > 2 for unit in whole)
+    assert not any(unit.startswith("–") for unit in units)
 
 
 PARTS = ("a 3 hours ago | b\nIt is.\n\n", "  a 3 hours ago | b\n  It is.\n\n> b 2 days ago\n> It is.\n\n")

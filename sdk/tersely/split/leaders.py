@@ -201,17 +201,18 @@ def find_fronted(places: Sequence[Place]) -> Sequence[Place]:
 def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each caption of a table to its other lines.
 
-    A caption is made of fields, and at least two captions have the same ones. Only the fields whose values
-    differ count, as `pkg` does in the output of `go test -bench`.
+    A caption is made of fields at the margin of the text, and at least two captions have the same ones.
+    Only the fields whose values differ count, as `pkg` does in the output of `go test -bench`.
     """
     groups: dict[tuple[str, ...], list[list[Place]]] = defaultdict(list)
+    margin = min((place.indent for place in places), default=0)
     blocks: list[Place] = []  # fields that are one block, as the first ones of a text may be
     group: list[Place] = []
     for place in places:
         if place.block.kind == "line" and LABEL.match(place.line) and not _has_cells(place):
             group = [*group, place] if group and group[-1].run == place.run else [place]
             continue
-        if len(group) > 1 and _has_cells(place):
+        if len(group) > 1 and _has_cells(place) and group[0].indent == margin:
             groups[tuple(map(first_word, group))].append(group)
         group = []
         if place.block.kind == "yaml" and place.below and _has_cells(place.below):

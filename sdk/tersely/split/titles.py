@@ -113,7 +113,7 @@ def _find_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> 
     for at, block in enumerate(blocks[:-1]):
         line = lines.texts[block.first]
         is_line = block.kind in ("line", "sentence") and block.last - block.first == 1 and not block.prefix
-        is_signed = block.kind == "heading" and (block.last - block.first > 1 or not line[0].isalnum())
+        is_signed = block.kind == "heading" and (block.last - block.first > 1 or line.lstrip()[0] in "#=*|\\")
         if is_signed or (is_line and line in found):
             return set()
         begins_run = not at or runs[at - 1] != runs[at]
