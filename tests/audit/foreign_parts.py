@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from tests.audit.foreign_readers import SENTENCE_END, Line, Path
+from tests.audit.foreign_readers import SENTENCE_END, Line, Path, indent_of
 
 MARK = re.compile(r"\[…[^\]]*\](?: \(\d+(?: like [^)]*)?\))?")
 SHORT_MARK = re.compile(r"(?m)(?<!\S)…(?!\S)|\"…\"")
@@ -59,7 +59,11 @@ def split_marks(text: str) -> tuple[list[str], set[int]]:
                 marked.add(len(rows))
             # The signs around a mark, such as those of a comment, belong to it.
             if re.search(r"\w", piece):
-                rows.append(re.sub(r"\s+(#|//|--|<!--|/\*|;)?\s*$", "", piece) if at == 0 else piece)
+                rows.append(
+                    re.sub(r"\s+(#|//|--|<!--|/\*|;)?\s*$", "", piece)
+                    if at == 0
+                    else " " * indent_of(row) + piece.lstrip()
+                )
     return rows, marked
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from tersely.split.lines import CLOSER, LONGEST_ITEM, TICKED
 from tersely.split.markdown import ITEM
+from tersely.split.markers import BULLETS, find_marker
 from tersely.split.places import CUE, Place, announces, is_comment, opens
 from tersely.split.records import LABEL, first_word, is_term
+from tersely.split.sentence_starts import LABELLED, PROOF
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
 """A line number and a column, such as `a.c:3:5`, `(3,5)` or ` 3:5`."""
@@ -25,14 +27,13 @@ _CAUSED = re.compile(r"\s*(?:Caused by|Suppressed|Wrapped by)\b")
 _TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
 _DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
 """A line in parentheses that says how the words below it are spoken."""
+_CLAIM, _PROOF = re.compile(rf"\s*{LABELLED}"), re.compile(rf"\s*{PROOF}[*_]*[.:]")
 _FIRST = re.compile(r"\s*\(?(?:1|[aA]|i)[.)]\s")
 _MESSAGE = re.compile(r"\S+:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b")
 _REMARK = re.compile(r"\S+:\d+(?::\d+)?: note\b")
 _UNDERLINE = re.compile(r"\s*[~^]+\s*")
 _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
 _FEWEST_SECTIONS, _MOST_WORDS = 3, 6
-_FEWEST_PAIRED, _LONGEST_PAIRED = 4, 48
-"""Lines of a run in which names and values take turns, and code points of each."""
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
 
@@ -89,34 +90,19 @@ def find_continuations(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]
     yield from find_started(places)
     yield from find_caused(places)
     yield from find_remarks(places)
+    yield from find_proofs(places)
 
 
-def find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each value that is in the line below its name, and the name. In a run with a title, also yield
-    each name and the title.
-
-    All lines of such a run are short, and no name has a digit. In at least two runs, half of the values have
-    one. The first of an odd number of lines is the title.
-    """
-    runs = [list(group) for _, group in groupby(places, lambda place: place.run)]
-    found = [lines for lines in runs if len(lines) >= _FEWEST_PAIRED and all(map(_is_short, lines))]
-    found = [lines for lines in found if not any(map(_has_digit, lines[len(lines) % 2 :: 2]))]
-    if sum(sum(map(_has_digit, lines)) * 4 >= len(lines) for lines in found) < 2:
-        return
-    for lines in found:
-        title, *_ = lines if len(lines) % 2 else [None]
-        for name, value in zip(lines[len(lines) % 2 :: 2], lines[len(lines) % 2 + 1 :: 2], strict=True):
-            yield value, name
-            if title:
-                yield name, title
-
-
-def _is_short(place: Place) -> bool:
-    return place.block.kind == "line" and len(place.line) <= _LONGEST_PAIRED and not announces(place.line)
-
-
-def _has_digit(place: Place) -> bool:
-    return any(map(str.isdigit, place.line))
+def find_proofs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each proof or solution, and the theorem or the exercise above it."""
+    claim: Place | None = None
+    for place in places:
+        if _CLAIM.match(place.line):
+            claim = place
+        elif place.block.kind == "heading":
+            claim = None
+        elif claim and _PROOF.match(place.line):
+            yield place, claim
 
 
 def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
@@ -268,12 +254,27 @@ def introduces(place: Place) -> bool:
     below = place.below
     if below is None or below.run != place.run or below.indent > place.indent or place.speaks or below.speaks:
         return False
+    if place.block.kind == "list_item":
+        return _is_unfinished(place) and _begins_inner_list(place, below)
     if place.block.kind != "sentence":
         return place.block.kind == "line" and below.block.kind == "list_item"
     asks = place.block.last - place.block.first == 1 and place.line.rstrip().endswith("?")
     if asks and not TICKED.match(place.line) and is_choice(below):
         return True
     return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
+
+
+def _is_unfinished(place: Place) -> bool:
+    """Return whether an item of one line ends no sentence and no item, as in `(1) He needs`."""
+    return place.block.last - place.block.first == 1 and place.line.rstrip()[-1:] not in ".;!?,"
+
+
+def _begins_inner_list(place: Place, below: Place) -> bool:
+    """Return whether the first item of another list is below an item, with the same indent."""
+    markers = find_marker(place.line), find_marker(below.line)
+    is_other = "" not in markers and markers[0] != markers[1] and markers[0] not in BULLETS
+    is_first = markers[1] in BULLETS or _FIRST.match(below.line) is not None
+    return below.block.kind == "list_item" and is_other and is_first
 
 
 def is_choice(place: Place) -> bool:

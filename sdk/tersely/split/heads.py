@@ -307,7 +307,8 @@ class Depths:
             return _QUESTION
         if CARGO.match(place.line):
             return _RULED
-        word = "date" if DATE.fullmatch(text) else series["word"] if (series := SERIES.match(text)) else None
+        series = SERIES.match(text)
+        word = "date" if DATE.fullmatch(text) else series["word"].casefold() if series else None
         if word and "\n" not in text:
             if word not in self._words:
                 # They are inside the sections that titles in capitals begin, if these came first.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tersely.split.sentence_starts import LABELLED, PROOF
+
 CLAUSE = re.compile(
     r"\s*(?:§+\s*|(?P<word>(?i:section|article|chapter|part|clause)\s+))?"
     r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?(word)[.):]*|[.)]*)\s+\S"
@@ -13,8 +15,8 @@ RUN_IN = re.compile(
     r"(?:,?\s(?:[A-Z][\w'’-]*|and|or|of|the|to|for|in|on|by|with|an?)){0,7}\.\s+\S"
 )
 """A clause that begins with its title, as in `7. Disclaimer of Warranty. Unless required by law, ...`."""
-BOLD_TITLE = re.compile(r"\s*\*\*[^*\n]{1,60}\*\*:?\s+\S")
-"""A paragraph that begins with its title, as in `**Late work.** Students may ...`."""
+TITLED = re.compile(rf"\s*(?:\*\*[^*\n]{{1,60}}\*\*:?|(?:{LABELLED}|{PROOF})[*_]*[.:][*_]*)\s+\S")
+"""A paragraph that begins with its title, as in `**Late work.** Students ...` or `Lemma 2. Cranes ...`."""
 BULLETS = "-*+•"
 _MARKER = re.compile(
     r"\s*(?P<sign>§+\s*|\(?)(?:(?P<number>\d{1,3}(?:\.\d{1,3})*)|(?P<letter>[A-Za-z]|[ivx]{2,5}|[IVX]{2,5}))"

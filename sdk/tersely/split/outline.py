@@ -19,7 +19,7 @@ from tersely.split.heads import Depths, Head, State
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.markers import BOLD_TITLE, CLAUSE, RUN_IN
+from tersely.split.markers import CLAUSE, RUN_IN, TITLED
 from tersely.split.places import CUE, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE
 from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records, first_word
@@ -183,7 +183,7 @@ class _LinkFinder:
         if state.entry and (run != state.entry.run or starts_entry(self._lines.texts[place.block.first])):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
-            is_label = self._around.is_name(subject, place)
+            is_label = headlines.is_label(subject, place) or subject in self._around.names
             state.continued = replace(self._head(subject.units[-1], subject), is_line=is_label)
             self._frames.update(subject.units[-1:] if is_label else ())
         while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
@@ -263,7 +263,7 @@ class _LinkFinder:
         clause = CLAUSE.match(line)
         is_question = QUESTION.match(line) is not None
         label = LABEL.match(line)
-        if clause or is_question or place.speaks or label or ITEM.match(line) or BOLD_TITLE.match(line):
+        if clause or is_question or place.speaks or label or ITEM.match(line) or TITLED.match(line):
             for unit in place.units[1:]:
                 self._needs[unit] = {*self._needs[unit], first}
         if is_question:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from tersely.split.lines import CLOSER
 from tersely.split.markers import BULLETS, find_marker
-from tersely.split.places import CUE, Place, is_rule
+from tersely.split.places import CUE, Place, announces, is_rule
 from tersely.split.prose import is_in_capitals
 
 LABEL = re.compile(
@@ -27,6 +27,8 @@ _VALUED = re.compile(r"\s*(?P<name>[^\W\d_][\w/-]*(?: [\w/-]+)?)(?:[ \t]*[:=][ \
 """A line with a name and its value, which a sign or a gap divides."""
 OPTION = re.compile(r"\s*--?[A-Za-z]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
+_FEWEST_PAIRED, _LONGEST_PAIRED = 4, 48
+"""Lines of a run in which names and values take turns, and code points of each."""
 MAX_TERM_WORDS = 3
 """A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
 _LONG = 12
@@ -246,3 +248,31 @@ def shape(line: str) -> str:
 
 def first_word(place: Place) -> str:
     return (place.line.split(maxsplit=1) or [""])[0]
+
+
+def find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each value that is in the line below its name, and the name. In a run with a title, also yield
+    each name and the title.
+
+    All lines of such a run are short, and no name has a digit. In at least two runs, half of the values have
+    one. The first of an odd number of lines is the title.
+    """
+    runs = [list(group) for _, group in groupby(places, lambda place: place.run)]
+    found = [lines for lines in runs if len(lines) >= _FEWEST_PAIRED and all(map(_is_short, lines))]
+    found = [lines for lines in found if not any(map(_has_digit, lines[len(lines) % 2 :: 2]))]
+    if sum(sum(map(_has_digit, lines)) * 4 >= len(lines) for lines in found) < 2:
+        return
+    for lines in found:
+        title, *_ = lines if len(lines) % 2 else [None]
+        for name, value in zip(lines[len(lines) % 2 :: 2], lines[len(lines) % 2 + 1 :: 2], strict=True):
+            yield value, name
+            if title:
+                yield name, title
+
+
+def _is_short(place: Place) -> bool:
+    return place.block.kind == "line" and len(place.line) <= _LONGEST_PAIRED and not announces(place.line)
+
+
+def _has_digit(place: Place) -> bool:
+    return any(map(str.isdigit, place.line))

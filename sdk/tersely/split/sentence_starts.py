@@ -31,11 +31,11 @@ _BEFORE_NUMBER = frozenset(
     Eq. Eqs. eq. eqs. Fig. Figs. fig. figs. Sec. Secs. sec. secs. No. Nos. nos. Vol. Vols. vol. vols. Ch. ch.
     p. pp. approx. ca. cf. al. Art. Arts. art. arts. Ref. Refs. ref. refs. Tab. Tabs. tab. Thm. Lem. Prop.
     Def. Defs. Cor. Ex. Alg. App. § §§ ver. v. est. par. n. рис. табл. стр. гл. Abb. Nr. Bd. Abs. núm.
-    pág. págs. Tel. tel. Ext. ext. Rm. rm. Apt. apt.
+    pág. págs. Tel. tel. Fax. fax. Mob. mob. Ext. ext. Rm. rm. Apt. apt.
     """.split()  # noqa: SIM905
 )
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
-_NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
+_NUMBER = re.compile(r"\s*(?:[(\[]?[+\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _TITLES = frozenset("Ms. Mses. Mx. Ft. incl. excl. Incl. Excl. inkl. exkl. zzgl.".split())  # noqa: SIM905
 """Abbreviations before a name or another noun. sentencex does not know these abbreviations."""
 _BEFORE_REST = frozenset("e.g. i.e. viz. cf. z.B. d.h. E.g. I.e. Cf.".split())  # noqa: SIM905
@@ -45,12 +45,20 @@ COUNTED = (
     "|(?:agenda )?item|topic|exhibit|schedule|rule|lesson|unit|phase|stage|task|session"
 )
 """Words before the number of a section or an item, as a pattern."""
+LABELLED = (
+    r"[*_]*(?i:definition|theorem|lemma|proposition|corollary|axiom|claim|remark|example|exercise|problem)"
+    r"\s\d{1,3}(?:\.\d{1,3})*"
+)
+"""The number of a definition, a theorem or an example, as a pattern."""
+PROOF = r"[*_]*(?i:proof|solution|answer|beweis|lösung)"
+"""The word before a proof or a solution, as a pattern."""
 _ENUMERATOR = re.compile(
     r"\s*[(\[]?(?:(?:§+\s?)?\d{1,3}(?:\.\d{1,3})*[a-z]?|[A-Za-z]{1,2} ?\d{1,3}|[A-Za-z]|[ivxIVX]{1,5}"
     rf"|(?i:{COUNTED}|table|figure|fig\.) (?:\d{{1,3}}[a-z]?|[A-Z]))[.)\]]{{1,2}}\s*"
+    rf"|\s*(?:{LABELLED}|{PROOF})[*_]*\.[*_]*\s*"
 )
 """A number or a letter before a text, such as `2.1.`, `(b)`, `Q1.` or `Table 2.`"""
-_LONGEST_ENUMERATOR = 16
+_LONGEST_ENUMERATOR = 32
 _QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")
 _QUOTE_PARTICLES = frozenset("とでのがはをにもやなっかよね")
 """Hiragana that continue a Japanese sentence after a quotation."""

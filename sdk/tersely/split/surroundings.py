@@ -14,7 +14,7 @@ from tersely.split.logs import find_text_indent
 from tersely.split.markers import BULLETS, CLAUSE, are_siblings, find_marker
 from tersely.split.places import CUE, FIELD_SIGNS, Place, announces, is_rule
 from tersely.split.prose import SPEAKER
-from tersely.split.records import LABEL, OPTION, QUESTION, first_word
+from tersely.split.records import LABEL, OPTION, QUESTION, find_pairs, first_word
 from tersely.split.sentence_starts import COUNTED
 from tersely.split.threads import Thread
 from tersely.split.titles import is_question
@@ -96,17 +96,16 @@ class Surroundings:
         self._titles.update(sections, leading, self.outer, headers, progress)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = leaders.find_alien(places, leading[-1]) if leading else None
-        self._pairs = dict(headlines.find_pairs(places))
-        titled = {*self._pairs.values()}
-        self.names = {name for value, name in self._pairs.items() if value not in titled}
-        """Lines that name the value in the line below, and nothing else."""
+        pairs = dict(find_pairs(places))
+        self.names = {*pairs.values()}
+        """Lines that name the value in the line below, or the names below, and say nothing else."""
         self._subjects = {
             **dict(_find_continued(places)),
             **dict(_find_items(places)),
             **dict(headlines.find_noted(places)),
             **dict(_find_labelled(places)),
             **dict(headlines.find_continuations(places)),
-            **self._pairs,
+            **pairs,
         }
 
     def is_option(self, place: Place) -> bool:
@@ -148,10 +147,6 @@ class Surroundings:
         if above is None or above.run != place.run or above.indent != place.indent:
             return None
         return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
-
-    def is_name(self, subject: Place, place: Place) -> bool:
-        """Return whether a subject says nothing without the line that continues it."""
-        return headlines.is_label(subject, place) or self._pairs.get(place) is subject
 
     def ends_speech(self, place: Place, speaker: Head) -> bool:
         """Return whether the words of `speaker` end before a block in a later run.

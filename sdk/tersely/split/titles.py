@@ -7,13 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tersely.split.capitals import find_capitals
 from tersely.split.dates import DATE
 from tersely.split.lines import Block, Lines, is_wordy
 from tersely.split.markers import CLAUSE
 from tersely.units import Kind
 
-_CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]+\)?){0,7}\s*")
-"""A few words in capitals."""
 SERIES = re.compile(r"(?P<word>§+|[A-Z][^\W\d_]+)\s+(?P<number>\d{1,3}|[A-Z]|[IVX]{1,5})(?=[:.,)\s–—-]|$)")
 """The start of a title such as `Part A: Cranes` or `§ 3 Ropes`."""
 STOPS = tuple(".!:…。！：।။។")
@@ -66,7 +65,7 @@ _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 
 def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the blocks that are titles of the blocks below them."""
-    titles = _find_capitals(lines, blocks, runs) | _find_above_prose(lines, blocks, runs)
+    titles = find_capitals(lines, blocks, runs) | _find_above_prose(lines, blocks, runs)
     kinds = ("line", "heading")
     numbered = {
         at for at, b in enumerate(blocks[:-1]) if b.kind in kinds and is_numbered_title(lines, b.first)
@@ -76,6 +75,8 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
     stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
     titles |= stamped if len(stamped) > 2 else set()
     titles |= _find_labels(lines, blocks, runs)
+    for series in list(_find_series(lines, blocks, runs, titles)):
+        titles.update(at + 1 for at in series if _is_second_line(lines, blocks, at + 1))
     return titles.union(*_find_series(lines, blocks, runs, titles), _find_questions(lines, blocks, runs))
 
 
@@ -102,6 +103,14 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
+
+
+def _is_second_line(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
+    """Return whether a line is the words of a title, right below its number, as `Fees` below `Article 5`."""
+    block, line = blocks[at], lines.texts[blocks[at].first].strip()
+    is_below = block.first == blocks[at - 1].last and SERIES.fullmatch(lines.texts[block.first - 1].strip())
+    is_line = block.kind == "line" and block.last - block.first == 1 and at + 1 < len(blocks)
+    return bool(is_below) and is_line and len(line) <= _SHORT_TITLE and line[0].isupper() and _is_plain(line)
 
 
 def _find_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
@@ -229,7 +238,7 @@ def _find_series(
             continue
         counted = SERIES.match(line)
         if not begins_run:
-            last = found.get(counted["word"]) if counted and block.kind == "line" else None
+            last = found.get(counted["word"].casefold()) if counted and block.kind == "line" else None
             if counted and last and _are_counted([numbers[last[-1]], counted["number"]]):
                 last.append(at)
                 numbers[at] = counted["number"]
@@ -246,7 +255,7 @@ def _find_series(
         elif DATE.fullmatch(line):
             found["date"].append(at)
         elif counted:
-            found[counted["word"]].append(at)
+            found[counted["word"].casefold()].append(at)
             numbers[at] = counted["number"]
     for word, series in found.items():
         own = [numbers[at] for at in series] if word != "date" else []
@@ -270,29 +279,6 @@ def _read_number(number: str) -> int:
         return int(number)
     digits = [{"I": 1, "V": 5, "X": 10}.get(digit, 0) for digit in number]
     return sum(-one if one < next_one else one for one, next_one in pairwise([*digits, 0]))
-
-
-def _find_capitals(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
-    """Return the indices of the lines in capitals that are headings of the lines right below them.
-
-    They begin runs. There are at least two, or one and a heading in capitals. All differ: names of speakers
-    recur. More than a fourth are indented like the line below, unlike in a manual page.
-    """
-    titles: dict[str, int] = {}
-    flush = 0
-    has_heading = any(b.kind == "heading" and _CAPITALS.fullmatch(lines.texts[b.first]) for b in blocks)
-    for at, (block, below) in enumerate(pairwise(blocks)):
-        line = lines.texts[block.first]
-        begins_run = runs[at] == runs[at + 1] and (at == 0 or runs[at - 1] != runs[at])
-        is_title = begins_run and block.kind == "line" and _CAPITALS.fullmatch(line) is not None
-        indent = lines.indent(block.first) - lines.indent(below.first)
-        if not is_title or indent > 0 or _CAPITALS.fullmatch(lines.texts[below.first]):
-            continue
-        if line in titles:
-            return set()
-        titles[line] = at
-        flush += indent == 0
-    return {*titles.values()} if flush + has_heading > 1 and flush * 4 > len(titles) else set()
 
 
 def _is_sound(lines: Lines, index: int) -> bool:
