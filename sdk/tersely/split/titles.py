@@ -311,16 +311,17 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
         return "heading"
     if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
         return "line"
-    if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
+    is_bold = line[:2] == line[-2:] == "**" != line[1:3]
+    if not is_bold and len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
     if BACK_MATTER.fullmatch(line) and index and lines.is_blank(index - 1) and index + 1 < len(lines):
         return "heading"
     below = lines.skip_blank(index + 1)
     begins = index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index)
+    if begins and below < len(lines) and len(line) <= _LONGEST_SECTION and _BOLD.fullmatch(line):
+        return "heading"
     if not begins or not index + 1 < below < len(lines):
         return "line"
-    if len(line) <= _LONGEST_SECTION and _BOLD.fullmatch(line):
-        return "heading"
     is_flush = lines.indent(index) in (lines.indent(below), *range(_MOST_INDENT + 1))
     is_title = is_flush and len(line) <= _LONGEST and len(line.split()) <= _MOST_TITLE_WORDS
     starts = not line[0].islower() and (line[0].isalnum() or line[0] in _OPENING)
