@@ -151,6 +151,58 @@ CASES = {
            |
 10 9       |School of the harbour
 """,
+    "letters below a paragraph": """
+1*         |§ 1
+2* 1       |Fees
+3* 1 2     |(1) The keeper pays for
+4  1 2 3   |(a) the lamps of the pier;
+5  1 2 3   |(b) the ropes of the yard.
+6  1 2     |(2) Nobody else pays.
+           |
+7*         |§ 2
+8* 7       |Appeals
+9* 7 8     |(1) The master may
+10 7 8 9   |(a) write a letter, or
+11 7 8 9   |(b) come to the harbour.
+""",
+    "a mail and its answer": """
+1          |From: Ada <ada@yard.example>
+2  1       |Date: Mon, 28 Nov 2025 13:47
+3  1       |To: Bo <bo@yard.example>
+4  1       |Subject: The crane
+           |
+5~ 1       |The crane is red again.
+           |
+6* 1       |What is missing:
+           |
+7  1 6     |- the hook
+8  1 6     |- the lamp
+""",
+    "products in bold type": """
+1*         |**The crane of Ada**
+2~ 1       |It lifts all ropes.
+           |
+3* 1       |**Pros:**
+4  1 3     |- It is red
+           |
+5* 1       |**Cons:**
+6  1 5     |- It is heavy
+           |
+7*         |**The crane of Bo**
+8~ 7       |It lifts nothing.
+           |
+9* 7       |**Pros:**
+10 7 9     |- It is small
+""",
+    "theorems and proofs": """
+1*         |8.1 Cranes
+           |
+2~ 1       |Lemma 8.1. A crane has one hook and one rope.
+           |
+3~ 1 2     |Proof. Every hook needs a rope.
+           |
+4~ 1       |Definition 8.2. A yard is what has cranes.
+""",
     "a title at the margin of its text": """
 1          |      Total debits                  303.03
 2          |      Total credits                 211.69

@@ -23,8 +23,11 @@ from tersely.units import Series, Unit
 _LONG, _SHORT = "[…]", "…"
 _CLAUSE = re.compile(r"(?:§\s*)?\d{1,3}(?:\.\d{1,3})+[.)]?\s")
 """The number at the start of a clause, such as 1.12. Without a mark, a gap in the numbers puzzles readers."""
-_LABEL = re.compile(r"\*\*[^*\n]{1,60}\*\*|[^\W\d_a-z][^\W_]*(?:[ .'’-]+[^\W_]+){0,4}:\s")
-"""Words in bold, or a name with a colon: of a speaker, or of what something is about."""
+_LABEL = re.compile(
+    r"\*\*[^*\n]{1,60}\*\*"
+    r"|(?:[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s+)?[^\W\d_a-z][^\W_]*(?:[ .'’-]+[^\W_]+){0,4}:\s"
+)
+"""Words in bold, or a name with a colon, perhaps after a time: of a speaker, or of what a text is about."""
 
 
 class Omission(NamedTuple):

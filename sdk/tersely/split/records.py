@@ -31,6 +31,7 @@ _FEWEST_PAIRED, _LONGEST_PAIRED = 4, 48
 """Lines of a run in which names and values take turns, and code points of each."""
 MAX_TERM_WORDS = 3
 """A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
+_MAIL = re.compile(r"\s*(?:From|To|Cc|Subject|Date|Sent|Von|An|Betreff|Datum|Gesendet|De|À|Objet)\s?:\s")
 _LONG = 12
 """Lines of a run from which on its first line heads the others only if half of them begin alike."""
 _STEM = re.compile(r"[^\W\d_]+[^\w\s:](?=\w)")
@@ -151,7 +152,7 @@ class Records:
         A blank line or a rule is between them. A table is no such text if its title begins like the record. A
         list is no header.
         """
-        if place.run not in self._records or len(self._records) < 2:
+        if place.run not in self._records or (len(self._records) < 2 and not _is_mail(place)):
             return False
         if self.titles_fields(place) and (place.above or sum(map(self.titles_fields, self.leads)) > 1):
             return False  # it is one of several groups of fields
@@ -167,6 +168,11 @@ class Records:
         if below.block.first == last.block.last and not is_rule(below.block, below.line):
             return False
         return below.run not in self._tables or first_word(below) != first_word(place)
+
+
+def _is_mail(place: Place) -> bool:
+    """Return whether a line and the one below it begin the header of a mail."""
+    return place.below is not None and all(_MAIL.match(line.line) for line in (place, place.below))
 
 
 def _are_fields(names: Sequence[str], lines: int) -> bool:
@@ -271,7 +277,8 @@ def find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def _is_short(place: Place) -> bool:
-    return place.block.kind == "line" and len(place.line) <= _LONGEST_PAIRED and not announces(place.line)
+    is_plain = not (announces(place.line) or LABEL.match(place.line))
+    return is_plain and place.block.kind == "line" and len(place.line) <= _LONGEST_PAIRED
 
 
 def _has_digit(place: Place) -> bool:

@@ -311,7 +311,7 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
         return "heading"
     if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
         return "line"
-    is_bold = line[:2] == line[-2:] == "**" != line[1:3]
+    is_bold = line.startswith("**") and line[2:3] not in ("", " ", "*")
     if not is_bold and len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
     if BACK_MATTER.fullmatch(line) and index and lines.is_blank(index - 1) and index + 1 < len(lines):
