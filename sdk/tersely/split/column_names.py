@@ -20,6 +20,8 @@ _NUMBERED = re.compile(r"[^\W\d_]+ (?i:no|nr|number|id)\.?(?: {2,}|\t+)\d+(?:\s+
 """A row such as `Train no.  2849  3106`, which numbers the columns."""
 _WITH_UNIT = re.compile(r"\b\d+ [^\W\d_]+ (?:\[[^\]\s]*\]|\([^)\s]*\))")
 """A name of a column with a number and a unit, such as `8 h [mg/m3]`."""
+_UNIT = re.compile(r"%|[^\W\d_]{1,6}/[^\W\d_]{1,6}|[^\W\d_]{1,3}")
+"""A unit between two values, such as `mmol/L`."""
 _COUNTED = re.compile(r"(?P<number>\d{1,3})(?P<word>[^\w\s]?[^\W\d]+)")
 _TIME = re.compile(r"\d+:\d\d:\d\d")
 _RANGE = re.compile(r"\d[\d.,]*\s?[-–]\s?\d[\d.,]*|[<>≤≥]=?\s?\d[\d.,]*|\d[\d.,]*\+")
@@ -114,14 +116,15 @@ def _are_ranges(first: str, below: Sequence[str]) -> bool:
 
 
 def count_values(line: str) -> int:
-    """Return the number of values at the end of a line without gaps, as in the text of a PDF."""
-    if (
-        not all(map(_is_value, line.rsplit(None, 2)[1:]))
-        or len(line) > LONGEST_LINE
-        or GAP.search(line.strip())
-    ):
+    """Return the number of values at the end of a line without gaps, as in the text of a PDF.
+
+    The unit of a value counts as one, if another value is behind it.
+    """
+    words = line.split()
+    if len(words) < 2 or not _is_value(words[-1]) or len(line) > LONGEST_LINE or GAP.search(line.strip()):
         return 0
-    return len(list(takewhile(_is_value, reversed(line.split()))))
+    values = [*takewhile(lambda word: _is_value(word) or _UNIT.fullmatch(word), reversed(words))]
+    return len(values) if sum(map(_is_value, values)) > 1 else 0
 
 
 def _is_value(word: str) -> bool:

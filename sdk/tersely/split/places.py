@@ -35,6 +35,7 @@ _RIGHT = re.compile(r"[ ]*\d+(?=[\s:])")
 _TIME = re.compile(r"\s*[\[(]?\d")
 _DEFINITION = re.compile(r":[ \t]+(?=\S)")
 """The sign before a definition in Markdown. The term is above it."""
+_MOST_CALLERS = 4
 _COMMENTS = ("#", "//", ";", "%")
 """Signs of comments, as `Block.prefix` has them. After `--`, CMake prints what it has found."""
 
@@ -175,7 +176,10 @@ def _starts_run(runs: Sequence[int], at: int) -> bool:
 
 
 def _mark_callers(places: Sequence[Place]) -> None:
-    """Mark the lines that name who speaks in the paragraphs below. At least two names with a colon recur."""
+    """Mark the lines that name who speaks in the paragraphs below. At least two names with a colon recur.
+
+    Many names that recur once or twice are labels, such as those of several notes of one form.
+    """
     callers = [
         place
         for place in places
@@ -184,7 +188,8 @@ def _mark_callers(places: Sequence[Place]) -> None:
         if place.below.block.kind not in ("code", "list_item")
     ]
     counts = Counter(place.line for place in callers)
-    if sum(count > 1 for count in counts.values()) > 1:
+    is_form = len(counts) > _MOST_CALLERS and len(counts) * 3 >= counts.total()
+    if sum(count > 1 for count in counts.values()) > 1 and not is_form:
         for place in callers:
             place.speaks = counts[place.line] > 1
 
