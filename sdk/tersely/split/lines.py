@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -100,6 +100,10 @@ class Lines:
         return self._found[pattern]
 
     @cached_property
+    def _blanks(self) -> list[int]:
+        return [index for index, line in enumerate(self.texts) if not line.strip()]
+
+    @cached_property
     def enclosed(self) -> set[int]:
         """The lines between `BEGIN:VCARD` and `END:VCARD`, or similar lines. Long lines are folded there."""
         found: set[int] = set()
@@ -124,9 +128,8 @@ class Lines:
 
     def find_blank(self, index: int) -> int:
         """Return the index of the first blank line from `index` on."""
-        while index < len(self.texts) and not self.is_blank(index):
-            index += 1
-        return index
+        at = bisect_left(self._blanks, index)
+        return self._blanks[at] if at < len(self._blanks) else max(index, len(self.texts))
 
     def indent(self, index: int) -> int:
         """Return the columns of white space before a line; a tab reaches the next multiple of 4."""
