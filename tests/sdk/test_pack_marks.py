@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import Compressor, Document
+from tersely.pack.marks import mark_between
 from tersely.pack.render import join_documents, render_document, render_ranges
 from tersely.split.sentences import split_units
 from tersely.units import Unit
@@ -57,6 +58,15 @@ def test_a_comment_at_the_edge_leaves_no_mark(text: str) -> None:
     documents = [text, "Bread is sold here. It is sold every day."]
     result = Compressor(FakeScorer()).compress("lamp", documents, budget=6, marks="all")
     assert result.text == "The lamp is lit."
+
+
+@pytest.mark.parametrize(
+    "name", ["Cleo: ", "Cleo May: ", "[00:05:48] Cleo: ", "12:04 Cleo May: ", "**Cleo:** "]
+)
+def test_a_mark_is_where_the_words_of_a_speaker_are_missing(name: str) -> None:
+    text = f"The lamp is lit at dusk.\n{name}The rope is wet in the morning.\nThe lamp is lit at dawn."
+    parts = split_units(text)
+    assert mark_between(text, parts, 0, len(parts) - 1, everywhere=False).strip() == "[…]"
 
 
 def test_a_mark_names_what_was_left_out_there() -> None:
