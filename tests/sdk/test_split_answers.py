@@ -211,6 +211,15 @@ CASES = {
            |
 4~ 3       |      Please check all entries of this month.
 """,
+    "the message of a commit": """
+1          |commit 859d90d562875af70b456622d97f8e1a5bb848f7
+2  1       |Author: Ada <ada@yard.example>
+3  1       |Date:   Thu Nov 16 20:53:20 2023 +0000
+           |
+4  1       |    Paint the crane red
+           |
+5~ 1       |    The crane was green before that.
+""",
     "causes below a title": """
 1*         |Troubleshooting
            |===============

@@ -46,7 +46,7 @@ _PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
 _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 """How many there are of each kind, two columns of numbers, or a time. They are no titles."""
 _LONGEST, _LONGEST_SECTION = 80, 200
-_MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
+_MOST_TITLE_WORDS, _MOST_INDENT, _NEAR = 12, 3, 3
 _SHORT_TITLE, _LONG_PROSE = 60, 40
 """Most code points of a title right above a paragraph, and fewest of the paragraph."""
 _STAMPED = re.compile(
@@ -322,7 +322,11 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
         return "heading"
     if not begins or not index + 1 < below < len(lines):
         return "line"
-    is_flush = lines.indent(index) in (lines.indent(below), *range(_MOST_INDENT + 1))
+    above = [at for at in range(max(0, index - _NEAR), index) if not lines.is_blank(at)]
+    is_inner = any(lines.indent(at) < lines.indent(index) for at in above[-1:])
+    is_flush = lines.indent(index) <= _MOST_INDENT or (
+        lines.indent(index) == lines.indent(below) and not is_inner
+    )
     is_title = is_flush and len(line) <= _LONGEST and len(line.split()) <= _MOST_TITLE_WORDS
     starts = not line[0].islower() and (line[0].isalnum() or line[0] in _OPENING)
     return "heading" if is_title and starts and _is_plain(line) else "line"
