@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tersely.split.arrange import arrange
+from tersely.split.components import find_sections
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tests.sdk.units import grows_linearly
@@ -120,6 +121,15 @@ def test_marks_in_a_component_are_comments_of_its_languages() -> None:
 def test_words_that_close_nothing_are_no_source() -> None:
     text = "The harbour\nif the crane is red\nend\nend\nThe master of the harbour counts all ropes in May.\n"
     assert "code" not in {unit.kind for unit in split_units(text)}
+
+
+@pytest.mark.parametrize("line", ["<template>\n", "<template>\n<script>\n", "<template>\n</script>\n"])
+def test_sections_are_found_in_linear_time(line: str) -> None:
+    def find(size: int) -> object:
+        text = line * (size * 20 // len(line))
+        return find_sections(text, 0, len(text))
+
+    assert grows_linearly(find)
 
 
 @pytest.mark.parametrize("line", ["<template>\n", "def f\nend\n", "def f\n", "case x\nwhen 1\n", "</a>\n"])

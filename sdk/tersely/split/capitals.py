@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.lines import Block, Lines
+from tersely.split.lines import Block, Lines, starts_run
 
 _CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]+\)?){0,7}\s*")
 """A few words in capitals."""
@@ -23,7 +23,7 @@ def find_capitals(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) ->
     has_heading = any(b.kind == "heading" and _CAPITALS.fullmatch(lines.texts[b.first]) for b in blocks)
     for at, (block, below) in enumerate(pairwise(blocks)):
         line = lines.texts[block.first]
-        begins_run = runs[at] == runs[at + 1] and (at == 0 or runs[at - 1] != runs[at])
+        begins_run = runs[at] == runs[at + 1] and starts_run(runs, at)
         is_title = begins_run and block.kind == "line" and _CAPITALS.fullmatch(line) is not None
         indent = lines.indent(block.first) - lines.indent(below.first)
         if not is_title or indent > 0 or _CAPITALS.fullmatch(lines.texts[below.first]):

@@ -9,10 +9,10 @@ from tersely.split.lines import Range
 from tersely.units import Series
 
 COMPONENT = re.compile(r"^<template\b[^<>]*>[ \t\r]*$", re.MULTILINE)
-_SECTION = re.compile(
-    r"^<(?P<name>script|template|style)\b[^<>]*>[ \t\r]*\n(?P<body>.*?)^</(?P=name)>[ \t\r]*$",
-    re.MULTILINE | re.DOTALL,
+_TAG = re.compile(
+    r"^<(?P<slash>/?)(?P<name>script|template|style)\b(?P<attributes>[^<>]*)>[ \t\r]*$", re.MULTILINE
 )
+"""A tag of a section, alone at the margin."""
 _LARGEST = 500_000
 """Code points of the largest component that is looked for."""
 
@@ -34,7 +34,15 @@ def find_sections(text: str, start: int, end: int) -> list[Section]:
     """Return the sections of a component; none if the text is something else."""
     if end - start > _LARGEST or not COMPONENT.search(text, start, end):
         return []
-    found = [Section(s["name"], s.span(), s.span("body")) for s in _SECTION.finditer(text, start, end)]
+    found: list[Section] = []
+    opening: re.Match[str] | None = None
+    for tag in _TAG.finditer(text, start, end):
+        if opening is None:
+            opening = None if tag["slash"] else tag
+        elif tag["slash"] and tag["name"] == opening["name"] and not tag["attributes"]:
+            body = (opening.end() + 1, tag.start())
+            found.append(Section(tag["name"], (opening.start(), tag.end()), body))
+            opening = None
     edges = [start, *(edge for section in found for edge in section.whole), end]
     between = "".join(text[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True))
     outside = re.sub(r"<!--.*?-->", "", between, flags=re.DOTALL).strip()

@@ -43,11 +43,12 @@ _UNENDED = re.compile(r"[^;{}:>/*\s]\s*$")
 """The end of a line above `{` that is a part of the head of a function."""
 _LONGEST_HEAD = 8
 _CASES = (
-    (re.compile(r"\s*case\b.*\bin\s*(?:#.*)?$"), re.compile(""), "esac"),
+    (re.compile(r"\s*case\b.*\bin\s*(?:#.*)?$"), None, "esac"),
     (re.compile(r"\s*(?:[\w@.]+\s*=\s*)?case\b"), re.compile(r"\s*(?:when|in)\b"), "end"),
     (re.compile(r"\s*(?:switch|select|match)\b.*\{\s*$"), re.compile(r"\s*(?:case|default)\b"), "}"),
 )
-"""The first line of a statement with arms, the line below it, and its last line: in shells, in Ruby, in C."""
+"""The first line of a statement with arms, the line below it, and its last line: in shells, in Ruby, in C.
+In shells, the line below it may be anything."""
 _END_TAG = re.compile(r"\s*</[\w.:-]+>\s*")
 _FEWEST = 4
 """A block of fewer lines is not opened."""
@@ -181,11 +182,12 @@ class _Indented:
         """Return the last line of a statement whose arms are indented like it; None for any other line."""
         row = self._rows[lines[at]]
         below = lines[at + 1] if at + 1 < len(lines) else None
-        if below is None or find_indent(self._text, below) != find_indent(self._text, lines[at]):
-            return "esac" if _CASES[0][0].match(row) else None
-        return next(
-            (end for first, arm, end in _CASES if first.match(row) and arm.match(self._rows[below])), None
-        )
+        is_flush = below is not None and find_indent(self._text, below) == find_indent(self._text, lines[at])
+        next_row = self._rows[below] if below is not None and is_flush else ""
+        for first, arm, end in _CASES:
+            if first.match(row) and (arm is None or arm.match(next_row)):
+                return end
+        return None
 
     def _find_directives(self, lines: Ranges) -> None:
         rows = [self._rows[line] for line in lines]

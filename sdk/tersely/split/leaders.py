@@ -241,12 +241,11 @@ def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:
     for (run, kind), group in groupby(places, lambda place: (place.run, place.block.kind)):
         first, *others = group
         below = (others or [first])[-1].below
-        is_header = kind == "line" and len(others) < _LONGEST_HEADER - 1 and below is not None
-        if is_header and any(PERIOD.search(place.line) for place in (first, *others)):
-            is_text = (
-                below is not None and below.run <= run + 1 and below.block.kind in ("list_item", "sentence")
-            )
-            found |= {first: others} if is_text else {}
+        if kind != "line" or len(others) >= _LONGEST_HEADER - 1 or below is None or below.run > run + 1:
+            continue
+        has_period = any(PERIOD.search(place.line) for place in (first, *others))
+        if has_period and below.block.kind in ("list_item", "sentence"):
+            found[first] = others
     return found if len(found) > 1 else {}
 
 

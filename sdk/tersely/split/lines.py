@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -143,6 +143,11 @@ class Lines:
         if index not in self._likenesses:
             self._likenesses[index] = rate_line(self.texts[index])
         return self._likenesses[index]
+
+
+def starts_run(runs: Sequence[int], at: int) -> bool:
+    """Return whether a block begins a run, given the number of the run of each block."""
+    return at == 0 or runs[at - 1] != runs[at]
 
 
 def remove_prefix(line: str) -> str:

@@ -53,7 +53,6 @@ class _LinkFinder:
     def __init__(self, places: Sequence[Place], lines: Lines) -> None:
         self._places, self._lines = places, lines
         self._needs: dict[int, set[int]] = {}
-        self._frames: set[int] = set()
         self._dividers: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
@@ -66,7 +65,7 @@ class _LinkFinder:
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
         self._headers = self._around.thread.add_headers(find_headers(places, lines, self._around.comments))
-        self._frames.update(self._around.comment_units)
+        self._frames = {*self._around.comment_units}
         self._enclosures = Enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
@@ -82,8 +81,7 @@ class _LinkFinder:
             if state.begins and self._enclosures.ends(place):
                 self._end(place, state)
                 continue
-            divides = is_rule(place.block, place.line)
-            if divides:
+            if divides := is_rule(place.block, place.line):
                 state.end_at_rule(place, self._places[0])
             if self._around.ends_caption(place, state.step):
                 state.step = None
@@ -293,7 +291,8 @@ class _LinkFinder:
         is_free = place not in self._around.names and (not state.record or state.record.run == place.run)
         if place in self._records.leads and is_free and self._records.is_head(place):
             state.record = self._head(first, place)
-            self._frames.update({first} if self._records.titles_fields(place) else ())
+            if self._records.titles_fields(place):
+                self._frames.add(first)
             # Keep the number of a film subtitle with its time, and a name with the value in the next line.
             is_number = line.strip().isdigit() or (place.below and CUE.match(place.below.line))
             if place.below and (is_number or (line.rstrip().endswith(":") and place.has_one_line)):
@@ -304,7 +303,8 @@ class _LinkFinder:
             is_mail = not place.is_titled or first_word(place) == state.sender_word
             if is_mail and self._records.heads_text(place):
                 state.sender, state.sender_word = state.record, first_word(place)
-        state.label = self._head(first, place) if label and label["value"] else state.label
+        if label and label["value"]:
+            state.label = self._head(first, place)
         lacks_anchor = state.begins and not state.begins[-1].anchor
         if lacks_anchor and (names_columns(place) or names_record(place)):
             state.begins[-1].anchor = (first,)

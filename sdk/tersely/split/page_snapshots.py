@@ -37,8 +37,8 @@ def _tie(text: str, root: Node) -> None:
         while heading and headings and headings[-1][0] >= level:
             headings.pop()
         child.wants += [node for _, node in headings]
-        for _, node in headings:
-            _make_frame(node)
+        if headings and headings[-1][1].role != "frame":
+            _make_frame(headings[-1][1])
         if heading:
             headings.append((level, child))
         if _TABLE.match(text, child.start):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tersely.split.lines import Block, Lines, remove_prefix, skip_comments
+from tersely.split.lines import Block, Lines, remove_prefix, skip_comments, starts_run
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import SPEAKER
 from tersely.split.titles import SECTION, find_apart, find_titles, is_numbered_title
@@ -128,7 +128,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     titled = {
         run
         for at, (block, line, run) in enumerate(entries)
-        if _starts_run(runs, at) and not _is_spoken(line, block)
+        if starts_run(runs, at) and not _is_spoken(line, block)
     }
     if len(dialogues) > 2 and dialogues <= titled:
         dialogues = set[int]()  # they are the fields of records, each below its title
@@ -147,7 +147,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
             indents[number] = 0  # a title centred above a table
     for number in range(1, len(blocks)):
         definition = _DEFINITION.match(firsts[number])
-        if definition and not _DEFINITION.match(firsts[number - 1]) and _starts_run(runs, number - 1):
+        if definition and not _DEFINITION.match(firsts[number - 1]) and starts_run(runs, number - 1):
             indents[number] = len(definition[0])
         elif definition and indents[number - 1] and runs[number - 1] == runs[number]:
             indents[number] = indents[number - 1]
@@ -169,10 +169,6 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
         place.below, below.above = below, place
     _mark_callers(places)
     return places
-
-
-def _starts_run(runs: Sequence[int], at: int) -> bool:
-    return at == 0 or runs[at - 1] != runs[at]
 
 
 def _mark_callers(places: Sequence[Place]) -> None:

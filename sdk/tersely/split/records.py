@@ -189,10 +189,9 @@ def is_term(place: Place) -> bool:
 def _is_above_fields(place: Place) -> bool:
     """Return whether a line without a value is right above fields."""
     below = place.below
-    is_near = below is not None and below.run == place.run and place.block.kind == "line"
-    return (
-        is_near and not LABEL.match(place.line) and below is not None and LABEL.match(below.line) is not None
-    )
+    if below is None or below.run != place.run or place.block.kind != "line":
+        return False
+    return LABEL.match(below.line) is not None and not LABEL.match(place.line)
 
 
 def _is_above_items(place: Place) -> bool:

@@ -49,7 +49,8 @@ class Thread:
         """Return the heads of a block without those in other comments."""
         if not self or place.units[0] < self._first:
             return heads
-        own = place if place in self._headers else self._above[place][-1] if place in self._above else place
+        above = self._above.get(place, ())
+        own = above[-1] if above and place not in self._headers else place
         return [head for head in heads if not self._first <= head.begin < own.units[0]]
 
 

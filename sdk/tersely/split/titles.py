@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tersely.split.capitals import find_capitals
 from tersely.split.dates import DATE
-from tersely.split.lines import Block, Lines, is_wordy
+from tersely.split.lines import Block, Lines, is_wordy, starts_run
 from tersely.split.markers import CLAUSE
 from tersely.units import Kind
 
@@ -75,9 +75,12 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
     stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
     titles |= stamped if len(stamped) > 2 else set()
     titles |= _find_labels(lines, blocks, runs)
-    for series in list(_find_series(lines, blocks, runs, titles)):
-        titles.update(at + 1 for at in series if _is_second_line(lines, blocks, at + 1))
-    return titles.union(*_find_series(lines, blocks, runs, titles), _find_questions(lines, blocks, runs))
+    series = [*_find_series(lines, blocks, runs, titles)]
+    below = {at + 1 for own in series for at in own if _is_second_line(lines, blocks, at + 1)}
+    if below:
+        titles |= below
+        series = [*_find_series(lines, blocks, runs, titles)]
+    return titles.union(*series, _find_questions(lines, blocks, runs))
 
 
 def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
@@ -90,7 +93,7 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
         line = lines.texts[block.first].strip()
         if block.kind != "line" or block.last - block.first > 1 or block.prefix or len(line) > _SHORT_TITLE:
             continue
-        begins_run = not at or runs[at - 1] != runs[at]
+        begins_run = starts_run(runs, at)
         between = [lines.texts[own.first] for own in blocks[at + 1 : at + 3]]
         skipped = [bool(is_byline(own) or _ADDRESS.match(own)) for own in between]
         below = blocks[min(at + 1 + ([*skipped, False].index(False)), len(blocks) - 1)]
@@ -125,7 +128,7 @@ def _find_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> 
         is_signed = block.kind == "heading" and (block.last - block.first > 1 or line.lstrip()[0] in "#=*|\\")
         if is_signed or (is_line and line in found):
             return set()
-        begins_run = not at or runs[at - 1] != runs[at]
+        begins_run = starts_run(runs, at)
         if is_line and begins_run and _LABEL.fullmatch(line):
             found[line] = at
     labels = {*found.values()}
@@ -182,7 +185,7 @@ def _find_questions(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) 
         at
         for at, block in enumerate(blocks[:-1])
         if (block.kind == "sentence" and block.last - block.first == 1 and not block.prefix)
-        and (not at or runs[at - 1] != runs[at])
+        and starts_run(runs, at)
         and is_question(lines.texts[block.first])
     ]
     questions = {*found}
@@ -231,7 +234,7 @@ def _find_series(
     numbers: dict[int, str] = {}
     for at, block in enumerate(blocks):
         line = lines.texts[block.first].strip()
-        begins_run = not at or runs[at - 1] != runs[at]
+        begins_run = starts_run(runs, at)
         begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
         begins_run |= block.kind == "list_item" and is_numbered_title(lines, block.first)
         if block.kind not in ("line", "heading", "list_item") or not _may_be_title(line):
