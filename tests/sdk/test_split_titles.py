@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tersely.split.dates import DATE
 from tersely.split.markers import are_siblings, find_marker
 from tersely.split.sentences import split_units
-from tersely.split.titles import DATE
 from tests.sdk.test_split_above import open_parts
 from tests.sdk.test_split_outline import check_notation
 from tests.sdk.units import find_needs, grows_linearly

@@ -41,7 +41,10 @@ BETWEEN_DOCUMENTS = "\n\n"
 Measure = Callable[[Sequence[str]], Sequence[int]]
 """A function that returns the size of each text."""
 _SPLIT_SPEED = 400_000
-"""Speed of splitting, matching and writing together, on a slow or busy core, in code points per second."""
+"""Speed of splitting, matching and writing paragraphs together, on a slow or busy core, in code points per
+second."""
+_LINE_WEIGHT = 60
+"""Number of code points in a paragraph that take as long to split as the end of a line."""
 _COUNT_SPEED = 4_000_000
 """Speed of counting tokens, in code points per second."""
 _ALWAYS_SPLIT = 200_000
@@ -173,7 +176,7 @@ def _find_ends(documents: Sequence[Document]) -> list[int]:
     bracket is split whole or not at all, because half of it would not parse.
     """
     ends = [len(document.text) for document in documents]
-    sizes = [0 if isinstance(document, PreparedDocument) else len(document.text) for document in documents]
+    sizes = [0 if isinstance(document, PreparedDocument) else _weigh(document.text) for document in documents]
     time = current_time_limit()
     if time.seconds is None:
         return ends
@@ -185,9 +188,17 @@ def _find_ends(documents: Sequence[Document]) -> list[int]:
         share = left // (len(sizes) - place)
         if sizes[doc] > share:
             text = documents[doc].text
-            ends[doc] = 0 if text.lstrip()[:1] in "{[<" else text.rfind("\n", 0, share) + 1
-        left -= min(sizes[doc], ends[doc])
+            most = len(text) * share // sizes[doc]
+            ends[doc] = 0 if text.lstrip()[:1] in "{[<" else text.rfind("\n", 0, most) + 1
+            left -= _weigh(text[: ends[doc]])
+        else:
+            left -= sizes[doc]
     return ends
+
+
+def _weigh(text: str) -> int:
+    """Return how many code points of paragraphs take as long to split as a text, whose lines may be short."""
+    return len(text) + _LINE_WEIGHT * text.count("\n")
 
 
 def _join_whole(documents: Sequence[Document], whole: Sequence[Sequence[Unit]]) -> str:

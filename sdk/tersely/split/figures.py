@@ -9,7 +9,7 @@ import re
 
 from tersely.split.column_names import LONGEST_LINE, find_words
 from tersely.split.lines import Format, Lines, find_indent, find_lines
-from tersely.split.nodes import Node
+from tersely.split.nodes import DEEPEST, Node
 from tersely.units import Series
 
 _AMOUNT = re.compile(r"\(?[-+–−]?(?:[A-Z]{0,3}[$€£¥])?\d[\d.,']*%?\)?|[-–—]|n/?a")
@@ -117,7 +117,7 @@ def open_figures(text: str, start: int, end: int) -> Node | None:
         if reader.is_rule(at) and parent.children:
             parent.children[-1].end = spans[at][1]
             continue
-        is_group = reader.is_group(at)
+        is_group = len(groups) <= DEEPEST and reader.is_group(at)
         first = parent.children[0] if parent.children else None
         is_flat = not is_group and first is not None and find_indent(text, (first.start, first.end)) == indent
         while len(groups) > 1 and (groups[-1][0] > indent or (groups[-1][0] == indent and not is_flat)):

@@ -1,45 +1,27 @@
-"""Heads: the blocks that other blocks need, which of them apply to a block, and how deep headings are."""
+"""Heads: the blocks that other blocks need, and which of them apply to a block."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.dates import DATE, is_version
+from tersely.split.depths import COUNTED_DEPTH, NUMBERED_DEPTH, PLAIN_DEPTH, RULED_DEPTH
 from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
 from tersely.split.records import first_word
 from tersely.split.sentence_starts import COUNTED
-from tersely.split.titles import BACK_MATTER, CARGO, SERIES, is_question, is_stamped
+from tersely.split.titles import CARGO
 
-_HASHES = re.compile(r"\s*(#{1,6})")
-_SIGNED = re.compile(r"(={1,6})(?: .*|[^=](?:.*[^=])?\1)")
-"""A heading after equals signs (AsciiDoc) or between them (wikitext): the more signs, the deeper."""
-_STARRED = re.compile(r"(\*{1,6}) (?!.*\*$)")
-"""The stars before a heading of Org mode."""
-_LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
-_COMMANDS = (*_LATEX_LEVELS, "head1", "head2", "head3", "head4", "head5", "head6", "item")
-"""Commands of LaTeX and POD that begin headings, from the outermost."""
-_COMMAND = re.compile(rf"[\\=]({'|'.join(_COMMANDS)})\b")
-_TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
-"""A heading before a row of signs, as Ansible prints it for each PLAY and TASK."""
-_RULED, _SECTION, _COUNTED, _NUMBERED, _TITLE = 1, 8, 14, 20, 26
-"""Smallest depths of headings: underlined ones, lines like `--- a ---`, words with a number, numbered ones,
-other titles."""
-_INNER_TITLE, _QUESTION = 34, 40
-"""Depths of titles below one in capitals, or right above a paragraph, and of questions."""
 _WORD = rf"(?:(?i:{COUNTED}|note)\s+)?"
 _FIRST = re.compile(rf"{_WORD}(?:1(?:[.):\s–—-]|$)|[AI][.):–—-])")
 """The number or the letter of the first title of a series."""
 _COUNTED_TITLE = re.compile(rf"{_WORD}(?:\d{{1,3}}|[A-Z]|[IVX]{{1,5}})(?:[.):–—-]|$)")
 _CATEGORY = re.compile(r"\[\[(?!(?i:file|image|datei|bild|fichier|media):)[^\W\d_]+:[^\]\n]+\]\]\s*$")
 """A category at the end of a page of wikitext."""
-_AFTER_SIGNS = ("<", "[", " ")
-"""Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
-_MAX_OFFSET = 5
-"""Largest number that a number or a sign adds to such a depth."""
-_MANY_SIGNS = 5
-"""From this many signs on they only fill a line; `*** a ***` and `** b **` differ in depth."""
+_ABOVE = 0.2
+"""How much less deep than a series of titles a title must be so that they are in its section."""
+_MOST_LISTS = 16
+"""Most lists around a list that go on with it."""
 _NESTED = 2
 """A heading that is indented at least this much more than a title is in the title's section."""
 
@@ -52,7 +34,7 @@ class Head:
     """Indices of its units, and of the heads that it needs itself."""
     indent: int
     run: int
-    depth: int = 0
+    depth: float = 0
     reach: int = 0
     """Number of the last run that it announces."""
     body_indent: int = -1
@@ -84,16 +66,21 @@ class Head:
 
     def extend(self, run: int) -> None:
         """Announce a run, in the lists around this one too."""
-        head = self
-        while head:
-            head.reach, head = run, head.outer
+        head: Head | None = self
+        for _ in range(_MOST_LISTS):
+            if head:
+                head.reach, head = run, head.outer
 
-    def ends_at(self, depth: int, indent: int) -> bool:
+    def ends_at(self, depth: float, indent: int) -> bool:
         """Return whether the section of this heading ends at a heading with this depth and indent.
 
         The section of a title does not end at a heading such as `  [Ada]` that is indented more.
         """
-        is_below = indent - self.indent >= _NESTED and _SECTION <= depth < _COUNTED and self.depth >= _TITLE
+        is_below = (
+            indent - self.indent >= _NESTED
+            and RULED_DEPTH <= depth < COUNTED_DEPTH
+            and self.depth >= PLAIN_DEPTH
+        )
         return self.ends_at_indent(indent) or (self.depth >= depth and not is_below)
 
     def ends_at_indent(self, indent: int) -> bool:
@@ -196,7 +183,7 @@ class State:
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
             self.end_record(clauses.pop())
 
-    def end_at_heading(self, depth: int, place: Place) -> Head | None:
+    def end_at_heading(self, depth: float, place: Place) -> Head | None:
         """Forget the headings whose sections a new heading ends.
 
         Return what announced the outermost of them, if it has the same depth. Also forget the sender if more
@@ -210,12 +197,12 @@ class State:
         last = self.headings[-1] if self.headings else None
         is_below = last and place.above and place.above.units[0] == last.begin
         if last and is_below and _FIRST.match(place.line) and not _COUNTED_TITLE.match(last.line):
-            last.depth = min(last.depth, depth - 1)  # all titles of the series are inside its section
+            last.depth = min(last.depth, depth - _ABOVE)  # all titles of the series are inside its section
         while self.headings and self.headings[-1].ends_at(depth, place.indent):
             ended = self.headings.pop()
             announcer = ended.announcer if ended.depth == depth else None
             above_sender += self.sender is not None and ended.begin < self.sender.begin
-        if above_sender > 1 or (above_sender and depth < _NUMBERED):
+        if above_sender > 1 or (above_sender and depth < NUMBERED_DEPTH):
             self.sender = None
         return announcer
 
@@ -268,79 +255,3 @@ class State:
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
         return [*(head for stack in stacks for head in stack), *(head for head in slots if head)]
-
-
-class Depths:
-    """Depths of the headings of one text.
-
-    Signs mark some headings: a row of signs below, or a few before the text. A kind of sign that occurs for
-    the first time marks a deeper heading than the kinds that occurred earlier.
-    """
-
-    def __init__(self) -> None:
-        self._styles: list[str] = []
-        self._words: dict[str, int] = {}
-        """The depth of each word that is counted, such as `Part`, and of dates."""
-        self._first_word: str | None = None
-        self._capital_depth: int | None = None
-
-    def find(self, place: Place, text: str) -> int:
-        """Return the depth of the heading at `place` in a text, from its number or its signs; 0 for the title
-        of a record that more blank lines divide from others."""
-        if place.is_apart:
-            return 0
-        text = text[place.block.start : place.block.end].strip()
-        if text[0] == "|":
-            return _TITLE + len(text) - len(text.lstrip("|"))
-        if hashes := _HASHES.match(text):
-            return len(hashes[1])
-        if signed := _SIGNED.fullmatch(text.rsplit("\n", 1)[-1]):
-            return len(signed[1])
-        if starred := _STARRED.match(text):
-            return len(starred[1])
-        if command := _COMMAND.match(text):
-            return _COMMANDS.index(command[1])
-        if trailed := _TRAILED.fullmatch(text):
-            self._first_word = self._first_word or trailed[1]
-            return _SECTION + (trailed[1] != self._first_word)
-        if is_question(text) or is_stamped(text):
-            return _QUESTION
-        if CARGO.match(place.line):
-            return _RULED
-        series = SERIES.match(text)
-        word = "date" if DATE.fullmatch(text) else series["word"].casefold() if series else None
-        if word and "\n" not in text:
-            if word not in self._words:
-                # They are inside the sections that titles in capitals begin, if these came first.
-                base = _COUNTED if self._capital_depth is None else self._capital_depth + 1
-                self._words[word] = base + min(_MAX_OFFSET, len(self._words))
-            return self._words[word]
-        if (numbered := CLAUSE.match(text)) and not is_version(place.line):
-            return _NUMBERED + min(_MAX_OFFSET, numbered["number"].count("."))
-        rule = text.rsplit("\n", 1)[-1].strip()[:1]
-        if "\n" in text and not rule.isalnum():
-            # If a heading such as `--- a ---` came first, underlined headings are inside its section.
-            style = "\n" + rule + text[0] * (not text[0].isalnum())
-            offset = self._find_style(style)
-            is_inside = any(other[0] != "\n" for other in self._styles[: self._styles.index(style)])
-            return offset + (_SECTION if is_inside else _RULED)
-        if BACK_MATTER.fullmatch(text):
-            return _NUMBERED
-        if text[0].isalnum():
-            if text.isupper():
-                self._capital_depth = _TITLE
-                return _TITLE
-            if text.endswith(":"):
-                return _TITLE - 1  # a label is above other titles
-            is_tight = place.below is not None and place.below.run == place.run
-            return _INNER_TITLE if is_tight or self._capital_depth is not None else _TITLE
-        bracket = text.lstrip(text[0])[:1]  # `---< module >---` and `--- goal ---` differ
-        signs = len(text) - len(text.lstrip(text[0]))
-        style = text[0] * min(signs, _MANY_SIGNS) + (bracket if bracket in _AFTER_SIGNS else " ")
-        return _SECTION + self._find_style(style)
-
-    def _find_style(self, style: str) -> int:
-        """Return how many styles occurred before this one, at most `_MAX_OFFSET`."""
-        if style not in self._styles:
-            self._styles.append(style)
-        return min(_MAX_OFFSET, self._styles.index(style))

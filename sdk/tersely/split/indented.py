@@ -140,6 +140,8 @@ class _Indented:
         """Depths of lines that differ from their indents."""
         self._closers: set[Range] = set()
         """Lines that close a here document or a `case`."""
+        self._documents: dict[Range, Range] = {}
+        """The first and the last line of each here document."""
         self._openers: set[Range] = set()
         """Each `#if` that an `#endif` ends."""
         self._directives: set[Range] = set()
@@ -177,6 +179,7 @@ class _Indented:
                 ends = places.get(closing, [])
                 below = bisect_right(ends, at)
                 last, opener = (ends[below], at) if below < len(ends) else (-1, -1)
+                self._documents.update({line: lines[last]} if last >= 0 else {})
 
     def _find_arms(self, lines: Ranges, at: int) -> str | None:
         """Return the last line of a statement whose arms are indented like it; None for any other line."""
@@ -210,7 +213,7 @@ class _Indented:
             return [node]
         first = 0
         while first < len(lines) and self._is_above(lines, first):
-            first = _find_closed(self._text, lines, first) or first + 1
+            first = self._find_end_above(lines, first)
         if first == len(lines):
             return open_comment(self._text, lines, self._sizes.part)
         node = self._open_declaration(lines[first:], depth)
@@ -222,6 +225,12 @@ class _Indented:
             part.wants = [node]
         return [*comment, node]
 
+    def _find_end_above(self, lines: Ranges, at: int) -> int:
+        """Return the index after a comment or an annotation above a declaration, and its document."""
+        if lines[at] in self._documents:
+            return lines.index(self._documents[lines[at]]) + 1
+        return _find_closed(self._text, lines, at) or at + 1
+
     def _is_above(self, lines: Ranges, at: int) -> bool:
         """Return whether a line belongs to the declaration below it. A line with `@` above deeper lines does
         not: it is their head."""
@@ -229,6 +238,7 @@ class _Indented:
             return False
         below = [line for line in lines[at + 1 : at + 2] if not self._is_blank(line)]
         is_head = any(self._depth(line) > self._depth(lines[at]) for line in below)
+        is_head = is_head and lines[at] not in self._documents
         return not is_head or COMMENT.match(self._text, *lines[at]) is not None
 
     def _open_declaration(self, lines: Ranges, depth: int) -> Node:
@@ -274,7 +284,8 @@ class _Indented:
             elif not blocks or (starts and not is_above):
                 blocks.append([])
             blocks[-1].append(line)
-            is_above = starts and self._matches_above(line)
+            is_document = is_above and (line in self._closers or self._depth(line) > base)
+            is_above = is_document or (starts and self._matches_above(line))
             if rows and starts_statement(rows[at]):
                 end = find_statement_end(rows, at)
                 rows = rows if end else []  # if it does not end, nothing below is looked at again

@@ -7,11 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
+from tersely.split.column_names import GAP
+from tersely.split.counted_titles import SERIES
 from tersely.split.dates import PERIOD
 from tersely.split.markers import BULLETS, CLAUSE
 from tersely.split.places import CUE, Place, is_rule, opens
 from tersely.split.records import LABEL, first_word, shape
-from tersely.split.titles import SERIES
 
 _MARKS = "●○×"
 """Signs that show the state of what a record is about, such as running or failed."""
@@ -26,7 +27,6 @@ _POSTER = re.compile(r"(?:(?<=^)|(?<=^\W)|(?<=^\W\W)|(?<=^\W\W\W))\w\S*|@[\w.-]+
 """A part that differs from one post to another: the first word, a name such as `@ada`, a word with a capital,
 or a remark in parentheses."""
 _NAMES = re.compile(r"A(?: A)+")
-_GAP = re.compile(r"(?<=\S)\s*(?:\t| {2})\s*(?=\S)")
 _PROGRESS = re.compile(
     r"\s*(?:\[\s*(?=\d+/\d+\])|(?:Step\s+)?(?=\d+/\d+\s))\d+/(?P<all>\d+)\]?\s*:?\s+\S|\s*Start\s+\d+:\s"
 )
@@ -228,7 +228,7 @@ def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 
 def _has_cells(place: Place) -> bool:
-    return place.block.kind in ("row", "table") or len(_GAP.findall(place.line)) > 1
+    return place.block.kind in ("row", "table") or len(GAP.findall(place.line)) > 1
 
 
 def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:

@@ -35,12 +35,15 @@ _SEVERITY = re.compile(
     (?::|[^\S\n]+-|[^\S\n])[^\S\n]*\S""",
     re.VERBOSE,
 )
+_DETAIL = re.compile(r"\s(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION):[^\S\n]{2}")
+"""The word before what PostgreSQL adds to the entry above."""
 _VARIABLE = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\b0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[\w.:,/+-]*")
 _LONGEST_SHAPE = 200
 
 
 def _find_entry_end(lines: Lines, index: int) -> int | None:
-    """Return the index after an entry that starts with a time, and the indented lines below it.
+    """Return the index after an entry that starts with a time, and the lines below it that are indented or
+    add to it.
 
     None if the entry is a single line that is too long.
     """
@@ -49,7 +52,17 @@ def _find_entry_end(lines: Lines, index: int) -> int | None:
         if starts_entry(lines.texts[end]):
             break
         end += 1
+    while end < len(lines) and _is_detail(lines, index, end) and lines.is_short(index, end + 1):
+        end += 1
+        while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(index):
+            end += 1
     return end if end > index + 1 or lines.is_short(index, end) else None
+
+
+def _is_detail(lines: Lines, index: int, below: int) -> bool:
+    """Return whether a line of a log of PostgreSQL adds to the entry that starts at `index`."""
+    detail = _DETAIL.search(lines.texts[below])
+    return detail is not None and lines.texts[below][: detail.start()] == lines.texts[index][: detail.start()]
 
 
 def _find_rated_end(lines: Lines, index: int) -> int | None:

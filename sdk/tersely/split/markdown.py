@@ -65,6 +65,8 @@ _NEAR = 20
 """Most lines of an item that the next item is compared with."""
 _HERE = re.compile(r"<<[-~]?(?P<quote>['\"]?)(?P<word>[A-Z][A-Z\d_]*)(?P=quote)(?!\w)[^\n<]*$", re.MULTILINE)
 """The start of a here document in a shell script or a Dockerfile."""
+_DOC = re.compile(r"[ \t]*@\w+ ~?[sS]?(\"\"\"|''')[ \t]*$", re.MULTILINE)
+"""The start of a document in Elixir."""
 
 
 def is_asciidoc(lines: Lines) -> bool:
@@ -193,7 +195,7 @@ def _find_framed_end(lines: Lines, index: int) -> int | None:
 
 HEADINGS = (
     # A title between two rules may be right below the text of the section above.
-    Format("heading", re.compile(r"([-=*~])\1{2,}[ \t]*\n[^\n]*\w[^\n]*\n\1{3}"), _find_framed_end),
+    Format("heading", re.compile(r"([-=*~])\1{2,}[ \t]*\n(?=[^\n]*\w)[^\n]*+\n\1{3}"), _find_framed_end),
     Format("heading", _MARKED, _find_marked_end),
     Format(
         "heading",
@@ -259,6 +261,8 @@ def find_closing(line: str) -> str | None:
     """Return the line that ends the block that `line` begins, in lower case; None if it begins none."""
     if opening := _BEGIN_BLOCK.match(line):
         return f"#+end_{opening[1].lower()}"
+    if opening := _DOC.match(line):
+        return opening[1]
     opening = _HERE.search(line)
     return opening["word"].lower() if opening else None
 
@@ -268,7 +272,9 @@ FENCES = (
     FENCE,
     Format(
         "code",
-        re.compile(rf"{_BEGIN_BLOCK.pattern}|[^\n<]*{_HERE.pattern}", re.IGNORECASE | re.MULTILINE),
+        re.compile(
+            rf"{_BEGIN_BLOCK.pattern}|{_DOC.pattern}|[^\n<]*{_HERE.pattern}", re.IGNORECASE | re.MULTILINE
+        ),
         _find_block_end,
     ),
     Format("code", re.compile(r"[^\S\n]{0,3}>(?:>|[^\S\n])*(?:```|~~~|\|)"), _find_quoted_end),

@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from tersely.split import headlines, surroundings
 from tersely.split.cycles import find_cycles
+from tersely.split.depths import Depths
 from tersely.split.enclosures import SILENT, Enclosures, find_anchor, find_names, names_columns, names_record
-from tersely.split.heads import Depths, Head, State
+from tersely.split.heads import Head, State
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
@@ -95,8 +96,6 @@ class _LinkFinder:
             heads += [self._head(unit, row) for row in self._headers.get(place, ()) for unit in row.units]
             self._need(place, heads)
             if is_step:
-                others = (line.units[0] for line in place.header)
-                self._needs[place.units[0]] = {*self._needs[place.units[0]], *others}
                 state.step = replace(self._head(place.units[0], place), is_outer=place in self._around.outer)
             if divides or _SIGNS.fullmatch(self._lines.text, place.block.start, place.block.end):
                 self._dividers.add(place.units[0])
@@ -129,7 +128,7 @@ class _LinkFinder:
         for unit in (head.units[-1] for head in heads if head.is_line):
             if unit not in place.units and self._bodies.get(unit, -1) in self._comments:
                 self._bodies[unit] = place.units[0]
-        needs = {unit for head in heads for unit in head.units}
+        needs = {*(line.units[0] for line in place.header), *(unit for head in heads for unit in head.units)}
         self._needs.update(dict.fromkeys(place.units, needs))
 
     def _find_heads(self, unit: int) -> Iterable[int]:
@@ -137,7 +136,7 @@ class _LinkFinder:
         needs = self._needs.get(unit, ())
         return needs if len(needs) <= _MAX_HEADS else ()
 
-    def _head(self, unit: int, place: Place, depth: int = 0) -> Head:
+    def _head(self, unit: int, place: Place, depth: float = 0) -> Head:
         units = (*self._find_heads(unit), unit)
         is_line = place.block.kind != "sentence"
         return Head(units, place.indent, place.run, depth, place.run, is_line=is_line, begin=unit)
@@ -343,7 +342,8 @@ class _LinkFinder:
         parent = self._head(unit, place)
         parent.line = self._lines.texts[place.block.last - 1]
         if state.continued:
-            parent.units, parent.begin = (*state.continued.units, unit), state.continued.begin
+            parent.begin = begin = state.continued.begin
+            parent.units = (*self._find_heads(begin), begin, unit)  # a branch needs none of those between
         parent.is_line |= is_near
         parent.anchor = find_anchor(place)
         parent.is_option_or_record = self._around.is_option(place)

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tersely.split.counted_titles import is_numbered_title
+from tersely.split.forms import find_forms
 from tersely.split.lines import Block, Lines, remove_prefix, skip_comments, starts_run
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import SPEAKER
-from tersely.split.titles import SECTION, find_apart, find_titles, is_numbered_title
+from tersely.split.titles import SECTION, find_apart, find_titles
 
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
@@ -35,7 +37,10 @@ _RIGHT = re.compile(r"[ ]*\d+(?=[\s:])")
 _TIME = re.compile(r"\s*[\[(]?\d")
 _DEFINITION = re.compile(r":[ \t]+(?=\S)")
 """The sign before a definition in Markdown. The term is above it."""
-_MOST_CALLERS = 4
+_DASHED = re.compile(r"[^\W\d_](?: ?[—–]|:[-—–])")
+"""The last word of a line, and a dash that announces what is below, as in statutes."""
+_FEWEST_WORDS = 4
+_MOST_CALLERS, _CENTRED = 4, 8
 _COMMENTS = ("#", "//", ";", "%")
 """Signs of comments, as `Block.prefix` has them. After `--`, CMake prints what it has found."""
 
@@ -71,7 +76,7 @@ class Place:
     above: Place | None = None
     below: Place | None = None
     header: Sequence[Place] = ()
-    """The other lines of the header of a post that begins here."""
+    """The other lines of the header of a post or a record that begins here."""
 
     @property
     def has_body(self) -> bool:
@@ -116,7 +121,8 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     """Return a place for each block that has units. There is at least one block."""
     firsts = [lines.texts[block.first] for block in blocks]
     runs = _number_runs(lines, blocks, firsts)
-    apart = find_apart(lines, blocks)
+    forms = find_forms(lines, blocks, runs)
+    apart = find_apart(lines, blocks) | forms.keys()
     titles = apart | find_titles(lines, blocks, runs)
     blocks = [block._replace(kind="heading") if at in titles else block for at, block in enumerate(blocks)]
     entries = list(zip(blocks, firsts, runs, strict=True))
@@ -145,6 +151,9 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
             indents[number + 1] = indents[number]
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
+    for number in range(len(blocks) - 2, -1, -1):
+        if blocks[number].kind == "heading" and indents[number] >= _CENTRED:
+            indents[number] = min(indents[number], indents[number + 1])
     for number in range(1, len(blocks)):
         definition = _DEFINITION.match(firsts[number])
         if definition and not _DEFINITION.match(firsts[number - 1]) and starts_run(runs, number - 1):
@@ -167,6 +176,11 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
         places.append(place)
     for place, below in pairwise(places):
         place.below, below.above = below, place
+    by_block = {place.block: place for place in places}
+    for at, others in forms.items():
+        by_block[blocks[at]].header = [
+            by_block[blocks[other]] for other in others if blocks[other] in by_block
+        ]
     _mark_callers(places)
     return places
 
@@ -254,7 +268,10 @@ def opens(place: Place) -> bool:
 def announces(line: str) -> bool:
     """Return whether a line ends with a colon, perhaps with signs of emphasis after it, or is a word such as
     `WARNING!` alone."""
-    ends = line.rstrip().rstrip("*_`").endswith((":", "："))
+    line = line.rstrip()
+    ends = line.rstrip("*_`").endswith((":", "：", ":-"))
+    if line[-1:] in "—–" and _DASHED.search(line[-3:]):
+        ends |= len(line.split()) > _FEWEST_WORDS
     return ends or _ADMONITION.fullmatch(line) is not None
 
 

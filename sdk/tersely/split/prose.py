@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from tersely.split.column_names import count_values, may_name
 from tersely.split.columns import find_edges, have_gaps
+from tersely.split.counted_titles import STOPS, is_numbered_title
 from tersely.split.dates import ends_with_period, is_signed, stamps_comment
 from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import (
@@ -30,10 +31,9 @@ from tersely.split.nodes import goes_on
 from tersely.split.sentence_starts import CLOSING, COUNTED, PHRASE, is_abbreviation
 from tersely.split.titles import (
     SECTION,
-    STOPS,
     find_line_kind,
     is_byline,
-    is_numbered_title,
+    is_division,
     is_question,
     is_stamped,
     is_title,
@@ -141,7 +141,10 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     titled = {
         line
         for line, text in enumerate(texts)
-        if is_stamped(text) or stamps_comment(text) or is_numbered_title(lines, first + line)
+        if is_stamped(text)
+        or stamps_comment(text)
+        or is_numbered_title(lines, first + line)
+        or is_division(lines, first + line)
     }
     rows = [count_values(text) > 1 for text in texts]
     named = {

@@ -83,6 +83,9 @@ class Records:
         self.repeated = {place for run, place in _find_repeated(places) if run in self._records}
         """The lines inside records with the name of their first line: each begins the next record."""
         self.leads |= self._named | self.repeated
+        self._last = {place.run: place for place in places}
+        self._items = {place.run: place for place in places if place.block.kind == "list_item"}
+        """The last item of each run with items."""
         self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
 
     def _follows_preamble(self, place: Place) -> bool:
@@ -158,11 +161,10 @@ class Records:
             return False  # it is one of several groups of fields
         if place.line.rstrip().endswith(":") or (place.has_body and not _KEY.match(place.line)):
             return False
-        last, below = place, place.below
-        while below is not None and below.run == place.run:
-            if below.block.kind == "list_item":
-                return False
-            last, below = below, below.below
+        last = self._last[place.run]
+        below = last.below
+        if (item := self._items.get(place.run)) and item.units[0] > place.units[0]:
+            return False
         if below is None or below.run in self._records:
             return False
         if below.block.first == last.block.last and not is_rule(below.block, below.line):

@@ -25,7 +25,7 @@ SCRIPT = re.compile(
 )
 """Matches in every script."""
 _WORD_OPENS = re.compile(
-    r"\s*(?:(?:private|public|protected|local|async)\s+)*"
+    r"(?!.*\bdo: )\s*(?:(?:private|public|protected|local|async)\s+)*"
     r"(?:def(?:p|module|macro|impl|protocol)?|class|module|function|if|unless|case|while|until|for|begin)\b"
     r"|.*\bdo(?:\s*\|[^|]*\|)?\s*$|.*=\s*(?:case|if|unless|begin|function)\b"
 )

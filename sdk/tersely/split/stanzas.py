@@ -21,8 +21,8 @@ _START = re.compile(rf"[ \t]*{_NAMED}{_SEPARATOR}[^\n]*\n(?:{_NAMED}{_SEPARATOR}
 _FIELD = re.compile(rf"(?P<indent>[ \t]*)(?P<name>{_NAMED}){_SEPARATOR}(?P<value>[^\n]*)")
 _SIGNS_ALONE = re.compile(r"[^\w\s]+\s*")
 """A line such as `-`. The fields above it, down from the last such line, are one part of the stanza."""
-_NAME = re.compile(r"(?:name|id|title|package|path|unit)\b", re.IGNORECASE)
-"""The start of the label of a field that identifies its stanza, even if it does not come first."""
+_NAME = re.compile(r"name|id|title|package|path|unit", re.IGNORECASE)
+"""The label of a field that identifies its stanza, even if it does not come first."""
 _LONGEST_NAME = 200
 _FEWEST_FIELDS = 2
 
@@ -42,14 +42,13 @@ def _find_end(lines: Lines, index: int) -> int | None:
         return None
     start = end = index
     known = {_find_name(lines, index)}
-    sizes: list[int] = []
-    spoken = 0
+    fields = most = spoken = count = 0
     while start < len(lines) and (stanza := _read_stanza(lines, start, known)):
         known |= stanza.names
-        sizes.append(stanza.fields)
+        fields, most, count = fields + stanza.fields, max(most, stanza.fields), count + 1
         spoken += stanza.spoken
         # A dialogue looks similar, but most of its values are prose.
-        if spoken * 2 < sum(sizes) and len(sizes) > 1 and max(sizes) >= _FEWEST_FIELDS:
+        if spoken * 2 < fields and count > 1 and most >= _FEWEST_FIELDS:
             end = stanza.end
         start = lines.skip_blank(stanza.end)
     if end > index:
@@ -132,7 +131,7 @@ def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
             stanzas.append(Node(left, right, series=Series()))
             column, part = _find_column(line), 0
         elif field := _match_field(line, column):
-            is_name = _NAME.match(field["name"]) is not None and right - left <= _LONGEST_NAME
+            is_name = _NAME.fullmatch(field["name"]) is not None and right - left <= _LONGEST_NAME
             stanzas[-1].children.append(Node(left, right, is_anchor=is_name))
         elif stanzas[-1].children:
             fields = stanzas[-1].children

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _LONGEST = 1_000_000
 """Largest number of code points of a source that is parsed."""
 _CHUNK = 65_536
+_READINGS = 16
+"""How often the parser may read a text. It reads to the end for each comment that is not closed."""
 _STEPS, _BYTES_A_STEP = 100, 32
 """The parser may call back 100 times, and once more for every 32 bytes. A source needs at most one call for
 80 bytes."""
@@ -120,8 +122,16 @@ def _parse_as(grammar: Grammar, data: bytes) -> SyntaxNode | None:
     def stops(_: int, has_error: bool) -> bool:
         return has_error or next(steps) > most  # an ambiguous text of another language may never end
 
+    unread = _READINGS * len(data) + _CHUNK
+
+    def read(at: int, _: object) -> bytes:
+        nonlocal unread
+        chunk = data[at : at + _CHUNK] if unread > 0 else b""
+        unread -= len(chunk)
+        return chunk
+
     try:
-        root = parser.parse(lambda at, _: data[at : at + _CHUNK], progress_callback=stops).root_node
+        root = parser.parse(read, progress_callback=stops).root_node
     except ValueError:  # stopped
         return None
     return root if root.named_children and not root.has_error else None
@@ -299,10 +309,12 @@ class _Source:
 
     def _find_lists(self, node: SyntaxNode) -> Iterator[list[_Group]]:
         """Yield the members of each list in a syntax node, but of none that is inside of another."""
-        if node.start_point.row == node.end_point.row:
-            return
-        if members := self._find_members(node):
-            yield members
-            return
-        for child in node.children:
-            yield from self._find_lists(child)
+        nodes = [node]
+        while nodes:
+            inner = nodes.pop()
+            if inner.start_point.row == inner.end_point.row:
+                continue
+            if members := self._find_members(inner):
+                yield members
+            else:
+                nodes.extend(reversed(inner.children))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from tersely.split.column_names import are_names, count_values, find_words, may_name
+from tersely.split.column_names import GAP, are_names, count_values, find_words, may_name
 from tersely.split.columns import fits
 from tersely.split.lines import Lines
 from tersely.split.places import Place
@@ -15,7 +15,6 @@ _RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s
 """A rule below the names of at least three columns. It may be in a comment."""
 _SOLID_RULE = re.compile(r"[ \t]*([-=\u2500])\1{19,}[ \t]*")
 """A rule that may be below the names of columns as a whole."""
-_GAP = re.compile(r" {2,}|\t+")
 _CELL = re.compile(r"\S+(?: \S+)*")
 _TITLE = re.compile(r"\s*(?:Table|Tab\.|Tabelle|Tableau|Tabla)\s+\w+(?:\.\d+)*[.:]", re.IGNORECASE)
 """The title of a table with a number."""
@@ -152,4 +151,4 @@ def _has_cells(row: str, columns: int) -> bool:
 
     A cell seems to be missing if only one space divides it from the next.
     """
-    return len(_GAP.split(row.strip())) >= max(3, columns - 1)
+    return len(GAP.split(row.strip())) >= max(3, columns - 1)

@@ -18,7 +18,7 @@ from tersely.split.records import first_word
 
 _TAG = re.compile(r"\s*(?P<sign>(?:[^\w\s]+\s*){0,3})(?P<word>\w+(?:[.-]\w+)*)?")
 _SECOND = re.compile(r"\S*\s++\W*+(\w+)")
-_NUMBERS = re.compile(r"\b[0-9a-fA-F]*\d[0-9a-fA-F]*\b|\d+")
+_NUMBERS = re.compile(r"\b(?=[a-fA-F]*\d)[0-9a-fA-F]++\b|\d+")
 _CAPITALS, _SMALL = re.compile(r"[A-Z]+"), re.compile(r"[a-z]+")
 _MESSAGE = re.compile(r"\S+:\d+:")
 _VALUE = re.compile(r"\w\S*\d|\d")

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from tersely.split.capitals import find_capitals
-from tersely.split.dates import DATE
+from tersely.split.counted_titles import (
+    LONGEST_TITLE,
+    NUMBERED_TITLE,
+    SERIES,
+    SHORT_TITLE,
+    STOPS,
+    find_marginal,
+    find_series,
+    is_numbered_title,
+    may_be_title,
+)
+from tersely.split.divisions import begins_division, names_division
+from tersely.split.forms import find_labels
 from tersely.split.lines import Block, Lines, is_wordy, starts_run
-from tersely.split.markers import CLAUSE
 from tersely.units import Kind
 
-SERIES = re.compile(r"(?P<word>§+|[A-Z][^\W\d_]+)\s+(?P<number>\d{1,3}|[A-Z]|[IVX]{1,5})(?=[:.,)\s–—-]|$)")
-"""The start of a title such as `Part A: Cranes` or `§ 3 Ropes`."""
-STOPS = tuple(".!:…。！：।။។")
 _CARGO = r"(?:Running\ (?:unittests\ )?\S+\ \(\S*target\S*\)|Doc-tests\ [\w-]+)\s*$"
 CARGO = re.compile(r"\s+" + _CARGO)
 """A heading in a report of cargo. It is indented, and the text below it is not."""
@@ -23,7 +31,7 @@ SECTION = re.compile(
     rf"""\s*{_CARGO}|"""
     r"""\s*(?:
       (?!-{5}(?:BEGIN|END)\ )
-      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[<./~]*[^\W_].*(?P=rule){2}  # === FAILURES ===, --- a ---
+      (?P<rule>[=\-_*~+])(?P=rule)++[\s\[<./~]*+[^\W_].*(?P=rule){2}  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
     | \[{1,2}(?!\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=]*\]{1,2}
@@ -45,21 +53,19 @@ _PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
 """A name and its value in brackets. Several of them are no titles."""
 _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 """How many there are of each kind, two columns of numbers, or a time. They are no titles."""
-_LONGEST, _LONGEST_SECTION = 80, 200
+_LONGEST_SECTION = 200
 _MOST_TITLE_WORDS, _MOST_INDENT, _NEAR = 12, 3, 3
-_SHORT_TITLE, _LONG_PROSE = 60, 40
-"""Most code points of a title right above a paragraph, and fewest of the paragraph."""
+_LONG_PROSE = 40
+"""Fewest code points of a paragraph right below its title."""
 _STAMPED = re.compile(
     r"\s*[^\W\d_a-z][\w .'’-]{1,40}?\s+[\[(]?\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?[\])]?\s*"
 )
 _BYLINE = re.compile(r"\s*(?i:by|von|par) (?:[A-Z]\. ?){0,3}[A-ZÄÖÜÉ][^.!?]{2,60}$")
 _ADDRESS = re.compile(r"\s*(?:link: )?https?://\S+$", re.IGNORECASE)
 """A line with an author or an address, which may stand between a title and its text."""
-_NUMBERED_TITLE = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^.!?;:]*[^\W_]")
 _OPENING = "\"'“‘«([*_`"
 _LONGEST_ANSWER = 8
 """Most runs for each question, if the answers are not right below. A story has fewer questions."""
-_LABEL = re.compile(r"[A-ZÄÖÜÉ][^\W\d_]*(?:[ /&'’-]+[^\W\d_]+){0,4}:[ \t]*")
 _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 
 
@@ -74,12 +80,12 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
     one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.last - b.first == 1)
     stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
     titles |= stamped if len(stamped) > 2 else set()
-    titles |= _find_labels(lines, blocks, runs)
-    series = [*_find_series(lines, blocks, runs, titles)]
+    titles |= find_labels(lines, blocks, runs) | find_marginal(lines, blocks, runs)
+    series = [*find_series(lines, blocks, runs, titles)]
     below = {at + 1 for own in series for at in own if _is_second_line(lines, blocks, at + 1)}
     if below:
         titles |= below
-        series = [*_find_series(lines, blocks, runs, titles)]
+        series = [*find_series(lines, blocks, runs, titles)]
     return titles.union(*series, _find_questions(lines, blocks, runs))
 
 
@@ -91,7 +97,7 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
     found: dict[str, list[int]] = defaultdict(list)
     for at, block in enumerate(blocks[:-1]):
         line = lines.texts[block.first].strip()
-        if block.kind != "line" or block.last - block.first > 1 or block.prefix or len(line) > _SHORT_TITLE:
+        if block.kind != "line" or block.last - block.first > 1 or block.prefix or len(line) > SHORT_TITLE:
             continue
         begins_run = starts_run(runs, at)
         between = [lines.texts[own.first] for own in blocks[at + 1 : at + 3]]
@@ -113,26 +119,7 @@ def _is_second_line(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
     block, line = blocks[at], lines.texts[blocks[at].first].strip()
     is_below = block.first == blocks[at - 1].last and SERIES.fullmatch(lines.texts[block.first - 1].strip())
     is_line = block.kind == "line" and block.last - block.first == 1 and at + 1 < len(blocks)
-    return bool(is_below) and is_line and len(line) <= _SHORT_TITLE and line[0].isupper() and _is_plain(line)
-
-
-def _find_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
-    """Return the indices of the labels with a colon that divide a text without signs of headings.
-
-    At least three are alone in their lines and begin runs. All differ: names of speakers recur.
-    """
-    found: dict[str, int] = {}
-    for at, block in enumerate(blocks[:-1]):
-        line = lines.texts[block.first]
-        is_line = block.kind in ("line", "sentence") and block.last - block.first == 1 and not block.prefix
-        is_signed = block.kind == "heading" and (block.last - block.first > 1 or line.lstrip()[0] in "#=*|\\")
-        if is_signed or (is_line and line in found):
-            return set()
-        begins_run = starts_run(runs, at)
-        if is_line and begins_run and _LABEL.fullmatch(line):
-            found[line] = at
-    labels = {*found.values()}
-    return labels if len(labels) > 2 and labels.isdisjoint(at + 1 for at in labels) else set()
+    return bool(is_below) and is_line and len(line) <= SHORT_TITLE and line[0].isupper() and _is_plain(line)
 
 
 def is_stamped(line: str) -> bool:
@@ -145,29 +132,10 @@ def is_byline(line: str) -> bool:
     return _BYLINE.match(line) is not None
 
 
-def _is_tight(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
-    """Return whether a title with a number stands between the end of a sentence and a paragraph."""
-    below = blocks[at + 1] if at + 1 < len(blocks) else None
-    return below is not None and below.kind == "sentence" and is_numbered_title(lines, blocks[at].first)
-
-
 def _is_plain(line: str) -> bool:
     """Return whether a line has words, and neither the end of a sentence nor a number of things."""
     ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
     return not ends and is_wordy(line) and not _NUMBERS.match(line)
-
-
-def is_numbered_title(lines: Lines, index: int) -> bool:
-    """Return whether a line is a title with a number, below the end of a sentence or a blank line, and above
-    something else."""
-    line = lines.texts[index].strip()
-    if not index or len(line) > _SHORT_TITLE or not _NUMBERED_TITLE.fullmatch(line):
-        return False
-    above, below = lines.texts[index - 1], lines.texts[index + 1 : index + 2]
-    is_below_end = not above.strip() or above.rstrip("\"'”’)]*_ ").endswith(STOPS)
-    if not is_below_end or not below or _NUMBERED_TITLE.fullmatch(below[0].strip()):
-        return False
-    return not below[0].lstrip()[:1].islower()
 
 
 def is_question(line: str) -> bool:
@@ -206,7 +174,7 @@ def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
     titles = {lines.texts[blocks[at].first].strip() for at in starts}
     are_divided = all(1 in gaps[start : end - 1] for start, end in records)
     are_titles = all(_is_short_line(lines, blocks[at]) for at in starts)
-    are_titles = are_titles and not any(map(_NUMBERED_TITLE.fullmatch, titles))
+    are_titles = are_titles and not any(map(NUMBERED_TITLE.fullmatch, titles))
     return {*starts} if 1 < len(starts) == len(titles) and are_divided and are_titles else set()
 
 
@@ -214,74 +182,7 @@ def _is_short_line(lines: Lines, block: Block) -> bool:
     """Return whether a block is a short line that begins with a letter or a digit, and has no colon."""
     line = lines.texts[block.first].strip()
     is_line = block.kind in ("line", "heading") and block.last - block.first == 1 and not block.prefix
-    return is_line and line[0].isalnum() and ":" not in line and _may_be_title(line)
-
-
-def _may_be_title(line: str) -> bool:
-    return len(line) <= _LONGEST and line[-1] not in ".,;"
-
-
-def _find_series(
-    lines: Lines, blocks: Sequence[Block], runs: Sequence[int], titles: set[int]
-) -> Iterator[Sequence[int]]:
-    """Yield the indices of each series of counted titles, such as `Part A` and `Part B`, and of dates.
-
-    The first line, and every date and item, begins a run or is right below a heading or one of `titles`.
-    Items such as `1. Expenses` are alone in their runs. Each number is one higher than the last. Below each
-    line is a block that is not in the series.
-    """
-    found: dict[str, list[int]] = defaultdict(list)
-    numbers: dict[int, str] = {}
-    for at, block in enumerate(blocks):
-        line = lines.texts[block.first].strip()
-        begins_run = starts_run(runs, at)
-        begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
-        begins_run |= block.kind == "list_item" and is_numbered_title(lines, block.first)
-        if block.kind not in ("line", "heading", "list_item") or not _may_be_title(line):
-            continue
-        counted = SERIES.match(line)
-        if not begins_run:
-            last = found.get(counted["word"].casefold()) if counted and block.kind == "line" else None
-            if counted and last and _are_counted([numbers[last[-1]], counted["number"]]):
-                last.append(at)
-                numbers[at] = counted["number"]
-            continue
-        if block.kind == "list_item":
-            is_alone = block.last - block.first == 1 and at + 1 < len(runs) and runs[at + 1] != runs[at]
-            if (
-                (is_alone or _is_tight(lines, blocks, at))
-                and (item := CLAUSE.match(line))
-                and item["number"].isdigit()
-            ):
-                found["item"].append(at)
-                numbers[at] = item["number"]
-        elif DATE.fullmatch(line):
-            found["date"].append(at)
-        elif counted:
-            found[counted["word"].casefold()].append(at)
-            numbers[at] = counted["number"]
-    for word, series in found.items():
-        own = [numbers[at] for at in series] if word != "date" else []
-        below = {at + 1 for at in series}
-        have_bodies = below.isdisjoint(series) and series[-1] + 1 < len(blocks)
-        if len(series) > 1 and _are_counted(own) and have_bodies:
-            yield series
-
-
-def _are_counted(numbers: Sequence[str]) -> bool:
-    """Return whether each number or letter is one higher than the last."""
-    readings = [map(_read_number, numbers)]
-    if all(len(number) == 1 for number in numbers):
-        readings.append(map(ord, numbers))  # I, V and X may be letters too
-    return any(all(number == last + 1 for last, number in pairwise(values)) for values in readings)
-
-
-def _read_number(number: str) -> int:
-    """Return the value of a number or of a Roman numeral; 0 for another letter."""
-    if number.isdigit():
-        return int(number)
-    digits = [{"I": 1, "V": 5, "X": 10}.get(digit, 0) for digit in number]
-    return sum(-one if one < next_one else one for one, next_one in pairwise([*digits, 0]))
+    return is_line and line[0].isalnum() and ":" not in line and may_be_title(line)
 
 
 def _is_sound(lines: Lines, index: int) -> bool:
@@ -292,8 +193,15 @@ def _is_sound(lines: Lines, index: int) -> bool:
 
 
 def is_title(lines: Lines, index: int) -> bool:
-    """Return whether a line that reads like prose is a title: it is in bold type, or a status above items."""
-    return _BOLD.fullmatch(lines.texts[index].strip()) is not None or _is_status(lines, index)
+    """Return whether a line that reads like prose is a title: it is in bold type, a status above items, or
+    the start of a division."""
+    is_bold = _BOLD.fullmatch(lines.texts[index].strip()) is not None
+    return is_bold or _is_status(lines, index) or is_division(lines, index)
+
+
+def is_division(lines: Lines, index: int) -> bool:
+    """Return whether a line begins a division such as `Article 5`, or is the title right below it."""
+    return begins_division(lines, index) or names_division(lines, index)
 
 
 def _is_status(lines: Lines, index: int) -> bool:
@@ -310,7 +218,7 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     A title is a short line between blank lines, without the end of a sentence.
     """
     line = lines.texts[index].strip()
-    if _is_status(lines, index):
+    if _is_status(lines, index) or is_division(lines, index):
         return "heading"
     if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
         return "line"
@@ -330,7 +238,7 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     is_flush = lines.indent(index) <= _MOST_INDENT or (
         lines.indent(index) == lines.indent(below) and not is_inner
     )
-    is_title = is_flush and len(line) <= _LONGEST and len(line.split()) <= _MOST_TITLE_WORDS
+    is_title = is_flush and len(line) <= LONGEST_TITLE and len(line.split()) <= _MOST_TITLE_WORDS
     starts = not line[0].islower() and (line[0].isalnum() or line[0] in _OPENING)
     return "heading" if is_title and starts and _is_plain(line) else "line"
 

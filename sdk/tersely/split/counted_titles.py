@@ -1,0 +1,124 @@
+"""Titles with numbers: `2.1 Ropes`, and series such as `Part A`, `Part B`."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from tersely.split.dates import DATE
+from tersely.split.lines import Block, Lines, starts_run
+from tersely.split.markers import CLAUSE
+
+SERIES = re.compile(r"(?P<word>§+|[A-Z][^\W\d_]+)\s+(?P<number>\d{1,3}|[A-Z]|[IVX]{1,5})(?=[:.,)\s–—-]|$)")
+"""The start of a title such as `Part A: Cranes` or `§ 3 Ropes`."""
+STOPS = tuple(".!:…。！：।။។")
+NUMBERED_TITLE = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^.!?;:]*[^\W_]")
+_ITEM = re.compile(r"\s*(\d{1,4})[A-Z]?\.\s")
+LONGEST_TITLE, SHORT_TITLE = 80, 60
+"""Most code points of a title, and of one right above a paragraph."""
+
+
+def find_series(
+    lines: Lines, blocks: Sequence[Block], runs: Sequence[int], titles: set[int]
+) -> Iterator[Sequence[int]]:
+    """Yield the indices of each series of counted titles, such as `Part A` and `Part B`, and of dates.
+
+    The first line, and every date and item, begins a run or is right below a heading or one of `titles`.
+    Items such as `1. Expenses` are alone in their runs. Each number is one higher than the last. Below each
+    line is a block that is not in the series.
+    """
+    found: dict[str, list[int]] = defaultdict(list)
+    numbers: dict[int, str] = {}
+    for at, block in enumerate(blocks):
+        line = lines.texts[block.first].strip()
+        begins_run = starts_run(runs, at)
+        begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
+        begins_run |= block.kind == "list_item" and is_numbered_title(lines, block.first)
+        if block.kind not in ("line", "heading", "list_item") or not may_be_title(line):
+            continue
+        counted = SERIES.match(line)
+        if not begins_run:
+            last = found.get(counted["word"].casefold()) if counted and block.kind == "line" else None
+            if counted and last and _are_counted([numbers[last[-1]], counted["number"]]):
+                last.append(at)
+                numbers[at] = counted["number"]
+            continue
+        if block.kind == "list_item":
+            is_alone = block.last - block.first == 1 and at + 1 < len(runs) and runs[at + 1] != runs[at]
+            if (
+                (is_alone or _is_tight(lines, blocks, at))
+                and (item := CLAUSE.match(line))
+                and item["number"].isdigit()
+            ):
+                found["item"].append(at)
+                numbers[at] = item["number"]
+        elif DATE.fullmatch(line):
+            found["date"].append(at)
+        elif counted:
+            found[counted["word"].casefold()].append(at)
+            numbers[at] = counted["number"]
+    for word, series in found.items():
+        own = [numbers[at] for at in series] if word != "date" else []
+        below = {at + 1 for at in series}
+        have_bodies = below.isdisjoint(series) and series[-1] + 1 < len(blocks)
+        if len(series) > 1 and _are_counted(own) and have_bodies:
+            yield series
+
+
+def _is_tight(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
+    """Return whether a title with a number stands between the end of a sentence and a paragraph."""
+    below = blocks[at + 1] if at + 1 < len(blocks) else None
+    return below is not None and below.kind == "sentence" and is_numbered_title(lines, blocks[at].first)
+
+
+def is_numbered_title(lines: Lines, index: int) -> bool:
+    """Return whether a line is a title with a number, below the end of a sentence or a blank line, and above
+    something else."""
+    line = lines.texts[index].strip()
+    if not index or len(line) > SHORT_TITLE or not NUMBERED_TITLE.fullmatch(line):
+        return False
+    above, below = lines.texts[index - 1], lines.texts[index + 1 : index + 2]
+    is_below_end = not above.strip() or above.rstrip("\"'”’)]*_ ").endswith(STOPS)
+    if not is_below_end or not below or NUMBERED_TITLE.fullmatch(below[0].strip()):
+        return False
+    return not below[0].lstrip()[:1].islower()
+
+
+def may_be_title(line: str) -> bool:
+    return len(line) <= LONGEST_TITLE and line[-1] not in ".,;"
+
+
+def _are_counted(numbers: Sequence[str]) -> bool:
+    """Return whether each number or letter is one higher than the last."""
+    readings = [map(_read_number, numbers)]
+    if all(len(number) == 1 for number in numbers):
+        readings.append(map(ord, numbers))  # I, V and X may be letters too
+    return any(all(number == last + 1 for last, number in pairwise(values)) for values in readings)
+
+
+def _read_number(number: str) -> int:
+    """Return the value of a number or of a Roman numeral; 0 for another letter."""
+    if number.isdigit():
+        return int(number)
+    digits = [{"I": 1, "V": 5, "X": 10}.get(digit, 0) for digit in number]
+    return sum(-one if one < next_one else one for one, next_one in pairwise([*digits, 0]))
+
+
+def find_marginal(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
+    """Return the indices of the titles right above numbered sections, as some statutes print them.
+
+    Each begins a run. The numbers rise from title to title: those of lists begin again.
+    """
+    found: dict[int, int] = {}
+    for at, (block, below) in enumerate(pairwise(blocks)):
+        item = _ITEM.match(lines.texts[below.first])
+        if below.kind != "list_item" or not item or block.kind not in ("line", "sentence", "heading"):
+            continue
+        line = lines.texts[block.first].strip()
+        is_title = line[0].isupper() and len(line) <= LONGEST_TITLE and line[-1] not in ":;,?!"
+        if is_title and starts_run(runs, at) and runs[at] == runs[at + 1] and block.last - block.first == 1:
+            found[at] = int(item[1])
+    rises = all(number < larger for number, larger in pairwise(found.values()))
+    return {*found} if rises and len(found) > 1 else set()
