@@ -67,6 +67,7 @@ _TAG = re.compile(r"</?[A-Z][\w:.-]*(?:\s[^<>=]+)?>\s*$")
 """A tag of a directive, as in the settings of Apache. The names of HTML are small."""
 _STAGE = re.compile(r"FROM \S+(?: AS \S+)?\s*$")
 """The first line of a stage in a Dockerfile."""
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SIGN = re.compile(
     r"^[ \t]*(?:(//|/?\*)|(\#)(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)|(--|;|%|!)+[ \t]+\S)",
@@ -81,6 +82,8 @@ _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
 def _is_source(text: str) -> bool:
     """Return whether a whole text is code: a Python module, a script, or mostly lines that end or begin
     like statements."""
+    if _HUNK.search(text):
+        return False  # a diff of source is no source
     if is_python(text) or is_script(text) or is_component(text):
         return True
     if _FENCED.search(text):  # Markdown with examples is not source

@@ -1,7 +1,8 @@
 """Page breaks in the text of a document, with the numbers and the running heads around them.
 
-A form feed starts each page. The footer above it and the running head below it belong to no text, but stand
-in the middle of a sentence if it goes on in the next page.
+A form feed starts each page, or numbers of pages rise in lines of one form. The footer of a page and the
+running head of the next belong to no text, but stand in the middle of a sentence if it goes on in the next
+page.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tersely.split.html import blank
+from tersely.split.page_numbers import find_joined_pages
 from tersely.units import Unit
 
 _NUMBER = re.compile(
@@ -60,11 +62,17 @@ def remove_breaks(text: str, breaks: Sequence[PageBreak]) -> str:
 
 
 def find_page_breaks(text: str) -> list[PageBreak]:
-    """Return the page breaks of a text, in order. The text has `\\f` at the start of each page.
+    """Return the page breaks of a text, in order, in time linear in its length."""
+    if "\f" in text:
+        return _find_at_feeds(text)
+    joined = find_joined_pages(text)
+    return [PageBreak(start, end, _goes_on(text, len(text[:start].rstrip()), end)) for start, end in joined]
+
+
+def _find_at_feeds(text: str) -> list[PageBreak]:
+    """Return the page breaks of a text with `\\f` at the start of each page.
 
     A running head recurs, and a blank line is below it. Column names that recur have their rows right below.
-
-    Takes time linear in the length of the text.
     """
     feeds = [found.start() for found in re.finditer("\f", text)]
     heads = Counter(_read_head(text, feed)[0] for feed in feeds)

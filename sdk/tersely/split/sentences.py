@@ -101,7 +101,7 @@ def _split_text(text: str) -> list[Unit]:
     conflicts = find_conflicts(plain)
     if body and not conflicts and (kind := _find_whole_kind(text)):
         return [Unit(*body, kind, True)]
-    breaks = find_page_breaks(text) if "\f" in text else []
+    breaks = find_page_breaks(text)
     visible = remove_breaks(plain, breaks) if breaks else plain
     comments = find_comments(visible) if "<!--" in visible else []
     visible = blank(visible, comments) if comments else visible
