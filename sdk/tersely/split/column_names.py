@@ -8,7 +8,8 @@ from itertools import takewhile
 
 from tersely.split.csv_rows import VALUE
 
-GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
+GAP = re.compile(r"(?<=\S)(?: (?=[ \t])|\t)[ \t]*+(?=\S)")
+"""Two blanks, or a tab with any blanks around it, between two words."""
 LONGEST_LINE = 2000
 _LONGEST_NAMES = 120
 _WORD = re.compile(r"\S+")

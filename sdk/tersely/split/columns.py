@@ -44,7 +44,7 @@ _SAMPLE = 8
 
 def find_edges(lines: Lines) -> set[int]:
     """Return the lengths of long lines that several lines with gaps share, as justified lines do."""
-    found = Counter(len(line.rstrip()) for line in lines.texts if _GAP.search(line.rstrip()))
+    found = Counter(len(line.expandtabs().rstrip()) for line in lines.texts if _GAP.search(line.rstrip()))
     return {length for length, count in found.items() if count > 1 and length >= _LONG}
 
 
@@ -55,10 +55,12 @@ def have_gaps(texts: Sequence[str], edges: set[int]) -> bool:
     each other, or as other justified lines of the text, whose lengths are `edges` (`find_edges`).
     """
     lines = [text.strip()[:LONGEST_LINE] for text in texts]
-    wide = any(map(_WIDE_GAP_IN_TEXT.search, lines))
-    full = [len(text.rstrip()) for text in texts[:-1]]
+    full = [len(text[:LONGEST_LINE].expandtabs().rstrip()) for text in texts[:-1]]
     is_justified = len(full) > 1 and max(full) - min(full) <= 1
     is_justified |= bool(full) and not edges.isdisjoint(full)
+    if is_justified:
+        lines = [text[:LONGEST_LINE].expandtabs().strip() for text in texts]
+    wide = any(map(_WIDE_GAP_IN_TEXT.search, lines))
     return wide or (not is_justified and any(map(_is_dense, lines)))
 
 
@@ -67,9 +69,20 @@ def _is_dense(line: str) -> bool:
     return gaps >= _FEWEST_GAPS and gaps * _WORDS_FOR_GAP >= len(line.split())
 
 
+def _is_justified(lines: Lines, index: int) -> bool:
+    """Return whether a line goes on with the sentence of the line above, and both are justified."""
+    if not index:
+        return False
+    above, line = (text[:LONGEST_LINE].expandtabs().rstrip() for text in lines.texts[index - 1 : index + 1])
+    is_near = lines.indent(index - 1) == lines.indent(index) and line.lstrip()[0].islower()
+    return is_near and abs(len(above) - len(line)) < 2 and len(line) >= _LONG
+
+
 def _find_columns_end(lines: Lines, index: int) -> int | None:
     """Return the index after the rows below the names of columns; None if `index` has no such names."""
     texts = lines.texts
+    if _is_justified(lines, index):
+        return None
     names = find_words(texts[index])
     columns = len(GAP.split(texts[index].strip()))  # a name may have several words
     start = index + 1 + (_RULE.fullmatch(texts[index + 1]) is not None)

@@ -1,7 +1,8 @@
 """Lines that continue in the lines below them.
 
-Four kinds of lines continue: a line that ends in a backslash, a folded field of a vCard or a calendar, a name
-with a string of several lines, as in catalogues of translations, and a line that names the values below it.
+Five kinds of lines continue: a line that ends in a backslash, a folded field of a vCard or a calendar, a name
+with a string of several lines, as in catalogues of translations, a line that names the values below it, and
+the option of a command, whose description is below it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ _NAMED = re.compile(rf"[ \t]*[^\W\d_][\w.\[\]-]*[ \t]+{_STRING}", re.MULTILINE)
 _QUOTED = re.compile(rf"[ \t]*{_STRING}", re.MULTILINE)
 _FIELD = re.compile(r"[A-Za-z][\w.-]*(?:;[^:\n]*)?:")
 _LONGEST_LINE = 2000
+OPTION = re.compile(r"\s*--?[A-Za-z?]")
+"""The name of a command's option. Options are never heads of each other, however they are indented."""
+_TWO_OPTIONS = re.compile(rf"^{OPTION.pattern}.*\n(?:.*\n)*?{OPTION.pattern}", re.MULTILINE)
+_LONGEST_OPTION = 400
+"""Most code points of an option with its description, without the blanks before lines."""
 _FOLDED = re.compile(r"[ \t]\s*\S")
 
 
@@ -31,6 +37,8 @@ def find_continued_end(lines: Lines, index: int) -> int | None:
         end = index + 1
         while end < len(lines) and not lines.is_blank(end) and is_continued(lines.texts[end - 1]):
             end += 1
+    elif OPTION.match(lines.texts[index]):
+        end = _find_option_end(lines, index)
     elif _has_values_below(lines.texts[index : index + 2]):
         end = index + 2
     else:
@@ -39,6 +47,27 @@ def find_continued_end(lines: Lines, index: int) -> int | None:
         while below and end < len(lines) and below.match(lines.texts[end]):
             end += 1
     return end if end > index + 1 else None
+
+
+def _find_option_end(lines: Lines, index: int) -> int:
+    """Return the index after an option and the deeper lines below it, or after its line if that is too long.
+
+    A text has several options. In a description, an option may begin a line too.
+    """
+    end, size = index + 1, len(lines.texts[index].strip())
+    depth = lines.indent(end) if end < len(lines) else 0
+    is_described = lines.has(_TWO_OPTIONS) and depth > lines.indent(index)
+    while (
+        is_described
+        and end < len(lines)
+        and not lines.is_blank(end)
+        and lines.indent(end) > lines.indent(index)
+    ):
+        if OPTION.match(lines.texts[end]) and (end == index + 1 or lines.indent(end) < depth):
+            break
+        size += len(lines.texts[end].strip())
+        end += 1
+    return end if size <= _LONGEST_OPTION else index + 1
 
 
 def _has_values_below(texts: Sequence[str]) -> bool:

@@ -14,10 +14,12 @@ from tersely.split.markers import CLAUSE
 SERIES = re.compile(r"(?P<word>§+|[A-Z][^\W\d_]+)\s+(?P<number>\d{1,3}|[A-Z]|[IVX]{1,5})(?=[:.,)\s–—-]|$)")
 """The start of a title such as `Part A: Cranes` or `§ 3 Ropes`."""
 STOPS = tuple(".!:…。！：।။។")
-NUMBERED_TITLE = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^.!?;:]*[^\W_]")
+NUMBERED_TITLE = re.compile(
+    r"(?:\d{1,2}(?:\.\d{1,2}){0,3}|[A-Z](?:\.\d{1,2}){1,3})\.?\s+(?P<title>[A-Z][^.!?;:]*(?:[^\W_]|(?<=\w)\?))"
+)
 _ITEM = re.compile(r"\s*(\d{1,4})[A-Z]?\.\s")
-LONGEST_TITLE, SHORT_TITLE = 80, 60
-"""Most code points of a title, and of one right above a paragraph."""
+LONGEST_TITLE, SHORT_TITLE, LONGEST_QUESTION = 80, 60, 120
+"""Most code points of a title, of one right above a paragraph, and of a question with a number."""
 
 
 def find_series(
@@ -77,8 +79,11 @@ def is_numbered_title(lines: Lines, index: int) -> bool:
     """Return whether a line is a title with a number, below the end of a sentence or a blank line, and above
     something else."""
     line = lines.texts[index].strip()
-    if not index or len(line) > SHORT_TITLE or not NUMBERED_TITLE.fullmatch(line):
+    numbered = NUMBERED_TITLE.fullmatch(line)
+    if numbered is None or len(line) > (LONGEST_QUESTION if line[-1] == "?" else SHORT_TITLE):
         return False
+    if not index:
+        return "." in line[: numbered.start("title")].rstrip(" .")
     above, below = lines.texts[index - 1], lines.texts[index + 1 : index + 2]
     is_below_end = not above.strip() or above.rstrip("\"'”’)]*_ ").endswith(STOPS)
     if not is_below_end or not below or NUMBERED_TITLE.fullmatch(below[0].strip()):

@@ -6,7 +6,7 @@ import re
 
 from tersely.split.counted_titles import SERIES
 from tersely.split.dates import DATE, is_version
-from tersely.split.divisions import is_second_line, read_division
+from tersely.split.divisions import NUMBER, is_second_line, read_division
 from tersely.split.markers import CLAUSE
 from tersely.split.places import Place
 from tersely.split.titles import BACK_MATTER, CARGO, is_question, is_stamped
@@ -120,6 +120,9 @@ class Depths:
         right above an article is not one of them.
         """
         division, series = read_division(text), SERIES.match(text)
+        if division and division.word == NUMBER:
+            self._last_counted = NUMBERED_DEPTH + text.strip(" .").count(".")
+            return self._last_counted
         if DATE.fullmatch(text):
             word = "date"
         elif division:

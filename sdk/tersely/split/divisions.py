@@ -22,11 +22,13 @@ _DIVISION = re.compile(
     rf"\s*(?:(?P<sign>§§?)\s*|(?P<word>(?i:{_OUTER}|{_INNER}))\b\.?\s+)(?P<number>{_NUMBER})(?!\w)"
     r"(?P<gap>[.:)]*\s*[-–—:]*)\s*(?P<title>\S.*)?$"
 )
+_NUMBER_ALONE = re.compile(r"\s*\d{1,3}(?:(?:\.\d{1,3}){2,4}\.?|(?:\.\d{1,3})?\.)\s*")
 _IS_INNER = re.compile(_INNER, re.IGNORECASE)
 _CAPITALIZED = re.compile(
     r"(?:[\"'“‘(]*[A-ZÄÖÜÉ][\w'’-]*|and|or|of|the|to|for|in|on|by|with|an?|from)[,;)\"'”’]*"
 )
 _STOPS, _OPENING = (".", "!", "?", ":", ";", ","), "\"'“‘([„«"
+NUMBER = "#"
 _LONGEST, _MOST_WORDS, _SHORT = 160, 16, 90
 
 
@@ -34,7 +36,7 @@ class Division(NamedTuple):
     """The number of a division, and its title."""
 
     word: str
-    """The word before the number in small letters, or `§`."""
+    """The word before the number in small letters, or `§`, or `NUMBER` without one."""
     title: str
     """Empty if the line has only the number."""
 
@@ -46,6 +48,8 @@ class Division(NamedTuple):
 
 def read_division(line: str) -> Division | None:
     """Return the division that a line names, without regard to the lines around it; None if it names none."""
+    if _NUMBER_ALONE.fullmatch(line):
+        return Division(NUMBER, "")
     found = _DIVISION.match(line)
     if found is None or len(line.strip()) > _LONGEST:
         return None
@@ -71,7 +75,7 @@ def begins_division(lines: Lines, index: int) -> bool:
     In a table of contents, another line with the same word is right below.
     """
     division = read_division(lines.texts[index])
-    if division is None:
+    if division is None or (division.word == NUMBER and not names_division(lines, index + 1)):
         return False
     above = lines.texts[index - 1].rstrip() if index else ""
     if (
@@ -89,7 +93,7 @@ def begins_division(lines: Lines, index: int) -> bool:
 
 def names_division(lines: Lines, index: int) -> bool:
     """Return whether a line is the title of the division whose number is alone in the line above it."""
-    if not index or (above := read_division(lines.texts[index - 1])) is None or above.title:
+    if not 0 < index < len(lines) or (above := read_division(lines.texts[index - 1])) is None or above.title:
         return False
     line = lines.texts[index].strip()
     if not line or len(line) > _SHORT or not (line[0].isupper() or line[0] in _OPENING):

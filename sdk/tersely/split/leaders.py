@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
 from tersely.split.column_names import GAP
@@ -31,6 +31,9 @@ _PROGRESS = re.compile(
     r"\s*(?:\[\s*(?=\d+/\d+\])|(?:Step\s+)?(?=\d+/\d+\s))\d+/(?P<all>\d+)\]?\s*:?\s+\S|\s*Start\s+\d+:\s"
 )
 """A line such as `[3/40] Building a.o`, `3/8 Test #3: a`, `Step 3/9 : RUN a` or `Start 3: a`."""
+_FAILURES = re.compile(r"\s*(\d+) fail(?:ing|ures?|ed)\s*:?")
+_FAILURE = re.compile(r"\s*\d+\) \S")
+_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
@@ -289,3 +292,34 @@ def _has_time(place: Place) -> bool:
     if place.block.kind not in ("line", "log") or len(place.line) > _LONGEST_STAMP or place.speaks:
         return False
     return CUE.match(place.line) is None and _CLOCK.search(place.line) is not None
+
+
+def _read(place: Place) -> int:
+    """Return the first number of a line."""
+    return int(found[0]) if (found := _DIGITS.search(place.line)) else 0
+
+
+def find_failures(places: Sequence[Place]) -> Iterator[Place]:
+    """Yield the lines such as `2) Crane lifts` that begin the failures of a report, below how many there are.
+
+    What a failure says may be indented less.
+    """
+    left = 0
+    last = 0
+    for place in places:
+        if found := _FAILURES.fullmatch(place.line):
+            left, last = int(found[1]), 0
+        elif left and place.starts_run and _FAILURE.match(place.line) and _read(place) == last + 1:
+            left, last = left - 1, last + 1
+            yield place
+
+
+def find_subjects(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield the first line of each commit in a log of git, and the first line of its message."""
+    commit: Place | None = None
+    for place in places:
+        if _COMMIT.match(place.line):
+            commit = place
+        elif commit and place.run == commit.run + 1 and place.starts_run and place.indent > commit.indent:
+            yield commit, place
+            commit = None

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from tersely.split.fragments import are_fragments
 from tersely.split.likeness import Likeness, rate_line
 from tersely.units import Kind
 
@@ -115,6 +116,11 @@ class Lines:
                 begin = begins.pop()
                 found.update(() if begins else range(begin + 1, index))
         return found
+
+    @cached_property
+    def is_fragmented(self) -> bool:
+        """Whether line breaks stand inside sentences, around links and words in italics."""
+        return are_fragments(self.texts)
 
     def is_blank(self, index: int) -> bool:
         """Return whether a line has nothing but white space."""

@@ -57,6 +57,8 @@ _MARKED = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+_DEEPER = re.compile(r"^ {0,3}#{2,6} ", re.MULTILINE)
+"""A heading of Markdown that is not the outermost."""
 _FENCE = re.compile(r"(?: {0,8}(?=`)| {0,3}(?=~))(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 """A fence. In compilers' messages, `~~~~` after more spaces underlines a word in the line above."""
 _ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,}|(?i:#\+(?:begin|end)_))")
@@ -160,6 +162,9 @@ def _find_marked_end(lines: Lines, index: int) -> int | None:
     is_comment = _COMMENT.match(line) and (
         any(map(_COMMENT.match, neighbours)) or (line[:2] == "# " and is_in_record(lines, index, index + 1))
     )
+    # A comment in an example, in a text whose headings have no signs.
+    is_tight = line[:2] == "# " and len(neighbours) == 2 and all(map(str.strip, neighbours))
+    is_comment = is_comment or (is_tight and not lines.has(_DEEPER))
     is_item = line[0] == "*" and not _has_starred_headings(lines)
     return None if is_comment or is_item or len(line) >= LONGEST_ITEM else index + 1
 

@@ -15,7 +15,7 @@ _NUMBERED = re.compile(
 """A line with a number at its start or its end, or with only a number."""
 _DIGITS = re.compile(r"\d+")
 _LONGEST_HEAD, _FEWEST_LETTERS = 140, 8
-"""Most code points of a line with the number of a page, and fewest letters of a line that recurs beside it."""
+"""Most code points of a line with the number of a page; fewest letters of a line that recurs beside it."""
 _SHORTEST_PAGE, _LONGEST_PAGE = 12, 110
 """Fewest and most lines of a page."""
 _NEAR = 2
@@ -29,7 +29,8 @@ def find_joined_pages(text: str) -> list[tuple[int, int]]:
     that recur.
 
     In lines of one form, a number rises by one or two from page to page. It is alone in its line on at least
-    three pages, unless it counts from 1 as items do, or a sentence goes on after it. Takes time linear in the length of the text.
+    three pages, unless it counts from 1 as items do, or a sentence goes on after it. Takes time linear in the
+    length of the text.
     """
     lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]

@@ -15,6 +15,7 @@ from tersely.split.column_names import count_values, may_name
 from tersely.split.columns import find_edges, have_gaps
 from tersely.split.counted_titles import STOPS, is_numbered_title
 from tersely.split.dates import ends_with_period, is_signed, stamps_comment
+from tersely.split.fragments import is_fragment
 from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import (
     PREFIX,
@@ -93,6 +94,8 @@ _FEWEST_PAIRS = 4
 _MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
 """The permissions of a file at the start of a line of `ls -l`. The file's name may be a dot, which is not
 the end of a sentence."""
+_DIAGNOSTIC = re.compile(r"\s*(?:[\w./\\-]+|[A-Za-z]:\\\S+)(?::\d+(?::\d+)?(?::|\s-)|\(\d+,\d+\):)\s+\S")
+"""The place in a file at the start of a message, whose sentences do not stand alone."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -152,6 +155,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     }
     signed = [line[-1:].isdigit() and is_signed(line) for line in map(str.rstrip, texts)]
     cited = [")" in line and _CITATION.match(line) is not None for line in texts]
+    fragments = lines.is_fragmented
     start = 0
     for line in range(1, len(texts) + 1):
         if line < len(texts) and signed[line] and texts[line].lstrip()[0] in "–—" and not signed[line - 1]:
@@ -167,7 +171,10 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and not (line in named and _is_complete(texts, line - 1))
             and not (signed[line - 1] or cited[line])
             and not (line - start == 1 and ends_with_period(texts[start]))
-            and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
+            and (
+                is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
+                or (fragments and is_fragment(texts[line - 1], texts[line]))
+            )
         ):
             continue
         at, stop = first + start, first + line
@@ -248,6 +255,7 @@ def is_prose(text: str) -> bool:
         len(words) < 2
         or " # " in sample
         or _MODE.match(sample)
+        or _DIAGNOSTIC.match(sample)
         or TICKED.match(sample)
         or _REPORT.fullmatch(sample)
         or _USAGE.search(sample)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
+from tersely.split.continued import OPTION
 from tersely.split.lines import CLOSER
 from tersely.split.markers import BULLETS, find_marker
 from tersely.split.places import CUE, Place, announces, is_rule
@@ -25,8 +26,6 @@ _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
 """The start of a line with a name, a colon and a value. `Hash Join  (cost=1)` is not such a line."""
 _VALUED = re.compile(r"\s*(?P<name>[^\W\d_][\w/-]*(?: [\w/-]+)?)(?:[ \t]*[:=][ \t]*| {2,}|\t+)\S")
 """A line with a name and its value, which a sign or a gap divides."""
-OPTION = re.compile(r"\s*--?[A-Za-z]")
-"""The name of a command's option. Options are never heads of each other, however they are indented."""
 _FEWEST_PAIRED, _LONGEST_PAIRED = 4, 48
 """Lines of a run in which names and values take turns, and code points of each."""
 MAX_TERM_WORDS = 3
@@ -103,6 +102,8 @@ class Records:
 
     def is_head(self, place: Place) -> bool:
         """Return whether the first line of a run tells what the other lines are about."""
+        if CLOSER.fullmatch(place.line):
+            return False
         if place in self._named or CUE.match(place.line):
             return True
         has_list = place.has_body and not place.has_one_line and place.line.rstrip().endswith(":")

@@ -29,6 +29,7 @@ from tersely.split.dates import PERIOD
 from tersely.split.delimited import DELIMITED
 from tersely.split.diffs import DIFFS
 from tersely.split.figures import FIGURES
+from tersely.split.fragments import join_fragments
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.likeness import Likeness
@@ -102,7 +103,7 @@ def _split_text(text: str) -> list[Unit]:
     if body and not conflicts and (kind := _find_whole_kind(text)):
         return [Unit(*body, kind, True)]
     breaks = find_page_breaks(text)
-    visible = remove_breaks(plain, breaks) if breaks else plain
+    visible = join_fragments(remove_breaks(plain, breaks) if breaks else plain)
     comments = find_comments(visible) if "<!--" in visible else []
     visible = blank(visible, comments) if comments else visible
     furniture = [strip(text, page.start, page.end) for page in breaks if not _overlapping(comments, page)]

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from tersely.split import headlines, leaders
+from tersely.split.continued import OPTION
 from tersely.split.dates import DATE
 from tersely.split.heads import Head
 from tersely.split.lines import FRAME, Block, Lines
@@ -14,7 +15,7 @@ from tersely.split.logs import find_text_indent
 from tersely.split.markers import BULLETS, CLAUSE, are_siblings, find_marker
 from tersely.split.places import CUE, FIELD_SIGNS, Place, announces, is_rule
 from tersely.split.prose import SPEAKER
-from tersely.split.records import LABEL, OPTION, QUESTION, find_pairs, first_word
+from tersely.split.records import LABEL, QUESTION, find_pairs, first_word
 from tersely.split.sentence_starts import COUNTED
 from tersely.split.threads import Thread
 from tersely.split.titles import is_question
@@ -24,7 +25,7 @@ _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
 BRANCH = re.compile(r"\s*+(?:\}\s*+)?(?:el(?:se|s?if|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
 """The start of a line that continues the statement above it, such as `else` or `except`."""
 _GROUP = r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\[Pipeline\] \{ \("
-_STEP = re.compile(rf"{_GROUP}|\$ \S|-{{3,}}[^\W\d_].*[^-]$")
+_STEP = re.compile(rf"{_GROUP}|\$ \S|-{{3,}}[^\W\d_].*[^-]$|[ ]?FAIL  ?\S")
 _DIVIDER = re.compile(rf"#{{1,6}} |=+ |(?i:{COUNTED})\s+(?:\d|[A-Z]\b)|\d+[.)] |[IVX]+\. ")
 """The start of a heading with a sign or a number."""
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S|\.\w+:\s*$")
@@ -51,6 +52,8 @@ class Surroundings:
         headers = leaders.find_captions(places) | (posts or leaders.find_positions(places))
         for post, others in headers.items():
             post.header = others
+        for commit, subject in leaders.find_subjects(places):
+            commit.header = [subject]
         second = (post.below for post in posts if post.below and post.below.run == post.run)
         last = {post.above for post in [*posts][1:] if post.above}
         self.dividers = {
@@ -91,7 +94,7 @@ class Surroundings:
         fronted = leaders.find_fronted(places)
         self.fronts = {place.units[0] for place in fronted}
         """The first units of posts that begin with fields between rules."""
-        self.outer = {*leaders.find_ruled(places), *posts, *fronted}
+        self.outer = {*leaders.find_ruled(places), *posts, *fronted, *leaders.find_failures(places)}
         """Lines that begin records or posts, which may have headings in them."""
         self._titles.update(sections, leading, self.outer, headers, progress)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}

@@ -60,6 +60,9 @@ _LONG_PROSE = 40
 _STAMPED = re.compile(
     r"\s*[^\W\d_a-z][\w .'’-]{1,40}?\s+[\[(]?\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?[\])]?\s*"
 )
+_CAPTION = re.compile(
+    r"(?:figure|fig\.|table|listing|example|abb\.|abbildung|tabelle)\s+[\dA-Z]", re.IGNORECASE
+)
 _BYLINE = re.compile(r"\s*(?i:by|von|par) (?:[A-Z]\. ?){0,3}[A-ZÄÖÜÉ][^.!?]{2,60}$")
 _ADDRESS = re.compile(r"\s*(?:link: )?https?://\S+$", re.IGNORECASE)
 """A line with an author or an address, which may stand between a title and its text."""
@@ -92,14 +95,15 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
 def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
     """Return the indices of the titles right above a paragraph.
 
-    A title begins a run. There are at least two, and none recurs: names of speakers do.
+    A title begins a run or is below the end of a sentence, as in a text without blank lines. There are at
+    least two, and none recurs: names of speakers do.
     """
     found: dict[str, list[int]] = defaultdict(list)
     for at, block in enumerate(blocks[:-1]):
         line = lines.texts[block.first].strip()
         if block.kind != "line" or block.last - block.first > 1 or block.prefix or len(line) > SHORT_TITLE:
             continue
-        begins_run = starts_run(runs, at)
+        begins_run = starts_run(runs, at) or _is_below_end(lines, blocks, at)
         between = [lines.texts[own.first] for own in blocks[at + 1 : at + 3]]
         skipped = [bool(is_byline(own) or _ADDRESS.match(own)) for own in between]
         below = blocks[min(at + 1 + ([*skipped, False].index(False)), len(blocks) - 1)]
@@ -112,6 +116,16 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
+
+
+def _is_below_end(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
+    """Return whether a line is below the end of a paragraph, and much shorter than the line below it."""
+    above, block, below = blocks[at - 1 : at + 2]
+    line, next_line = (lines.texts[own.first].strip() for own in (block, below))
+    last = lines.texts[above.last - 1].rstrip("\"'”’)]*_ ")
+    ends = above.kind in ("sentence", "list_item") and last.endswith((".", "!", "?"))
+    is_short = len(line) * 4 <= len(next_line) * 3 and next_line[:1].isupper()
+    return ends and is_short and not above.prefix and not _CAPTION.match(line)
 
 
 def _is_second_line(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
@@ -134,6 +148,8 @@ def is_byline(line: str) -> bool:
 
 def _is_plain(line: str) -> bool:
     """Return whether a line has words, and neither the end of a sentence nor a number of things."""
+    if " " in line and not any(map(str.isalpha, line)):
+        return False
     ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
     return not ends and is_wordy(line) and not _NUMBERS.match(line)
 
@@ -196,7 +212,8 @@ def is_title(lines: Lines, index: int) -> bool:
     """Return whether a line that reads like prose is a title: it is in bold type, a status above items, or
     the start of a division."""
     is_bold = _BOLD.fullmatch(lines.texts[index].strip()) is not None
-    return is_bold or _is_status(lines, index) or is_division(lines, index)
+    is_asked = lines.texts[index].rstrip().endswith("?") and is_numbered_title(lines, index)
+    return is_bold or is_asked or _is_status(lines, index) or is_division(lines, index)
 
 
 def is_division(lines: Lines, index: int) -> bool:

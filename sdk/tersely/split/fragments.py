@@ -1,0 +1,50 @@
+"""Sentences in fragments: texts of web pages with line breaks around links and words in italics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_PUNCTUATION = re.compile(r"\s*[,.;](?:\s+\w|\s*$)")
+"""A line that goes on with a sentence after such a word."""
+_FEWEST, _SHARE = 3, 0.025
+"""Fewest such lines in a text of fragments, alone and as a share of its lines."""
+_OPEN = re.compile(
+    r"(?:\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which|is|are|as|at|see)|[,(\[“‘\"'/~])\s*$"
+)
+_CLOSED = (".", "!", "?", ":")
+_GOES_ON = ",.;:)]!?%”’/"
+
+
+def are_fragments(texts: Sequence[str]) -> bool:
+    """Return whether enough lines of a text begin with the sign after a word in the line above."""
+    count = sum(
+        text.lstrip()[:1] in {",", ".", ";"} and _PUNCTUATION.match(text) is not None for text in texts
+    )
+    return count >= _FEWEST and count >= _SHARE * sum(not text.isspace() for text in texts if text)
+
+
+def join_fragments(text: str) -> str:
+    """Return a text in which no blank line stands inside a sentence. Offsets stay the same."""
+    lines = text.split("\n")
+    if not are_fragments(lines):
+        return text
+    ends = [" " if _is_inside(lines, at) else "\n" for at in range(len(lines))]
+    return "".join(line + end for line, end in zip(lines, ends, strict=True))[:-1]
+
+
+def _is_inside(lines: Sequence[str], at: int) -> bool:
+    """Return whether the blank line below a line stands inside a sentence."""
+    if at + 2 >= len(lines) or not lines[at].strip() or lines[at + 1].strip() or not lines[at + 2].strip():
+        return False
+    return lines[at + 2].lstrip()[0] in ",.;)" or _OPEN.search(lines[at]) is not None
+
+
+def is_fragment(left: str, right: str) -> bool:
+    """Return whether a sentence goes on across the line break between two lines of a text in fragments."""
+    left, right = left.strip(), right.strip()
+    if not left or not right:
+        return False
+    if right[0] in _GOES_ON or _OPEN.search(left):
+        return True
+    return not left.endswith(_CLOSED) and (right[0].islower() or right[0] in "(“‘")
