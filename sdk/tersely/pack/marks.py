@@ -7,7 +7,7 @@ Any other mark says only that something is missing. It is added between two kept
 dropped between them, unless these two and everything between them are whole sentences of prose, none of them
 begins with the number of a clause or with a name and a colon, and none that is dropped is the head of another
 one. If a unit was cut, a mark is also added wherever pieces of it are missing next to a kept one.
-With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none.
+With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none, nor do empty comment lines.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ _LABEL = re.compile(
     r"|(?:[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s+)?[^\W\d_a-z][^\W_]*(?:[ .'’-]+[^\W_]+){0,4}:\s"
 )
 """Words in bold, or a name with a colon, perhaps after a time: of a speaker, or of what a text is about."""
+
+
+_EMPTY = re.compile(r"[#;%*]{1,3}|/{2,3}|--")
+"""The sign of a comment without a text. Instead of a mark, nothing is written."""
 
 
 class Omission(NamedTuple):
@@ -137,7 +141,8 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
 
     `before` and `after` are the positions of the two kept units.
     """
-    if _are_markup(units[before + 1 : after]):
+    dropped = units[before + 1 : after]
+    if _are_markup(dropped) or are_empty(text, dropped):
         return ""
     left, right = units[before], units[after]
     gap_units = range(before + 1, after)
@@ -152,6 +157,11 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
     if are_prose and not any(c in "\r\n" for c in gap):
         return _choose_mark((f" {_LONG} ", f" {_SHORT} ", _SHORT), len(gap))
     return _choose_mark((f"\n{_LONG}\n", f"\n{_SHORT}\n", _SHORT), len(gap))
+
+
+def are_empty(text: str, units: Sequence[Unit]) -> bool:
+    """Return whether there are only signs of comments without a text, which leave no mark."""
+    return all(_EMPTY.fullmatch(text, unit.start, unit.end) for unit in units)
 
 
 def _are_markup(units: Sequence[Unit]) -> bool:

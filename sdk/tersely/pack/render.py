@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from tersely.pack.marks import (
     Omission,
+    are_empty,
     find_omissions,
     keep_short_runs,
     mark_after,
@@ -148,7 +149,8 @@ def render_document(
         kept: the positions of its kept units, ascending.
     """
     builder = _Builder(text)
-    omissions = find_omissions(units, document, kept)
+    found = find_omissions(units, document, kept)
+    omissions = [own for own in found if not are_empty(text, units[own.first : own.last + 1])]
     marked_count = 0  # number of omissions that have a mark
     previous: int | None = None
     for position in kept:

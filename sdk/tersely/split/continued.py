@@ -26,6 +26,8 @@ _LONGEST_LINE = 2000
 OPTION = re.compile(r"\s*--?[A-Za-z?]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
 _TWO_OPTIONS = re.compile(rf"^{OPTION.pattern}.*\n(?:.*\n)*?{OPTION.pattern}", re.MULTILINE)
+_DESCRIBED = re.compile(r"\s*-.*?\S {2,}(?=\S)")
+"""An option, and the gap before its description."""
 _LONGEST_OPTION = 400
 """Most code points of an option with its description, without the blanks before lines."""
 _FOLDED = re.compile(r"[ \t]\s*\S")
@@ -56,6 +58,9 @@ def _find_option_end(lines: Lines, index: int) -> int:
     """
     end, size = index + 1, len(lines.texts[index].strip())
     depth = lines.indent(end) if end < len(lines) else 0
+    described = _DESCRIBED.match(lines.texts[index].expandtabs(4))
+    if depth and OPTION.match(lines.texts[end]) and not (described and described.end() == depth):
+        return end  # an option that is indented more
     is_described = lines.has(_TWO_OPTIONS) and depth > lines.indent(index)
     while (
         is_described
@@ -63,7 +68,7 @@ def _find_option_end(lines: Lines, index: int) -> int:
         and not lines.is_blank(end)
         and lines.indent(end) > lines.indent(index)
     ):
-        if OPTION.match(lines.texts[end]) and (end == index + 1 or lines.indent(end) < depth):
+        if OPTION.match(lines.texts[end]) and lines.indent(end) < depth:
             break
         size += len(lines.texts[end].strip())
         end += 1

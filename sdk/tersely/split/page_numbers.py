@@ -13,9 +13,10 @@ _NUMBERED = re.compile(
     r"\s*(?:(?P<first>\d{1,4})(?:\s+(?P<right>\D.*?))?|(?P<left>.*?\S)\s+(?P<last>\d{1,4}))\s*"
 )
 """A line with a number at its start or its end, or with only a number."""
-_DIGITS = re.compile(r"\d+")
-_LONGEST_HEAD, _FEWEST_LETTERS = 140, 8
-"""Most code points of a line with the number of a page; fewest letters of a line that recurs beside it."""
+_LONGEST_HEAD = 140
+"""Most code points of a line with the number of a page."""
+_LONGEST_BESIDE, _FEWEST_LETTERS = 80, 8
+"""Most code points and fewest letters of a line that recurs beside it."""
 _SHORTEST_PAGE, _LONGEST_PAGE = 12, 110
 """Fewest and most lines of a page."""
 _NEAR = 2
@@ -79,13 +80,14 @@ def _find_rising(found: Sequence[tuple[int, int]]) -> list[int]:
 def _find_furniture(lines: Sequence[str], pages: Sequence[int]) -> Iterator[range]:
     """Yield the lines of the number of each page, with those beside it that recur beside another number."""
     sides = [[_list_near(lines, at, step) for step in (-1, 1)] for at in pages]
-    counts = Counter(form for own in sides for form in {_mask(lines[line]) for side in own for line in side})
+    counts = Counter(text for own in sides for text in {_read(lines[line]) for side in own for line in side})
     for at, own in zip(pages, sides, strict=True):
         edges = [at, at]
         for number, side in enumerate(own):
             for line in side:
-                form = _mask(lines[line])
-                if counts[form] < 2 or sum(map(str.isalpha, form)) < _FEWEST_LETTERS:
+                head = _read(lines[line])
+                is_text = head.endswith((".", "!", "?", ";", ",")) or len(head) > _LONGEST_BESIDE
+                if counts[head] < 2 or is_text or sum(map(str.isalpha, head)) < _FEWEST_LETTERS:
                     break
                 edges[number] = line
         yield range(edges[0], edges[1] + 1)
@@ -101,8 +103,8 @@ def _list_near(lines: Sequence[str], at: int, step: int) -> list[int]:
     return near
 
 
-def _mask(line: str) -> str:
-    return _DIGITS.sub("0", " ".join(line.split()))
+def _read(line: str) -> str:
+    return " ".join(line.split())
 
 
 def _is_inside(lines: Sequence[str], furniture: range) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
-from itertools import count, pairwise
+from itertools import count, pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from tersely.split.indented import open_comment
@@ -259,10 +259,11 @@ class _Source:
                 comments.append(group)
                 continue
             first = comments[0].start if comments else group.start
-            is_long = group.start - first > self._sizes.part
-            if comments and is_long and all(own.has_only(_COMMENTS) for own in comments):
-                node = self._make_node(group, group.start, depth)
-                parts = self._open_comments(first, comments[-1].end)
+            leading = [*takewhile(lambda own: own.has_only(_COMMENTS), comments)]
+            begin = comments[len(leading)].start if len(leading) < len(comments) else group.start
+            if leading and begin - first > self._sizes.part:
+                node = self._make_node(group, begin, depth)
+                parts = self._open_comments(first, leading[-1].end)
                 for part in parts:
                     part.wants = [node]
                 nodes += [*parts, node]
