@@ -125,3 +125,22 @@ def test_a_comment_in_an_example_is_no_heading() -> None:
     example = "lift(crane)\n# the crane is red\nlower(crane)\n"
     text = f"1.2 Ropes\n\nCount the ropes like this:\n\n{example}\nThe crane is red.\n"
     assert find_needs(text, "The crane is red.") == {"1.2 Ropes"}
+
+
+def test_a_definition_needs_its_term() -> None:
+    text = """## Ropes
+
+rope.red
+
+BLANKS
+
+It is the rope of the crane. Nobody may cut it.
+
+`rope.blue`(_length_)
+
+BLANKS
+
+It is the rope of the pier. Everybody may cut it.
+""".replace("BLANKS", " " * 4)
+    assert find_needs(text, "Nobody may cut it.") == {"## Ropes", "rope.red"}
+    assert find_needs(text, "Everybody may cut it.") == {"## Ropes", "`rope.blue`(_length_)"}

@@ -60,6 +60,7 @@ _LONG_PROSE = 40
 _STAMPED = re.compile(
     r"\s*[^\W\d_a-z][\w .'’-]{1,40}?\s+[\[(]?\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?[\])]?\s*"
 )
+_BLANKS = re.compile(r" {4}")
 _CAPTION = re.compile(
     r"(?:figure|fig\.|table|listing|example|abb\.|abbildung|tabelle)\s+[\dA-Z]", re.IGNORECASE
 )
@@ -83,6 +84,7 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
     one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.last - b.first == 1)
     stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
     titles |= stamped if len(stamped) > 2 else set()
+    titles |= _find_terms(lines, blocks)
     titles |= find_labels(lines, blocks, runs) | find_marginal(lines, blocks, runs)
     series = [*find_series(lines, blocks, runs, titles)]
     below = {at + 1 for own in series for at in own if _is_second_line(lines, blocks, at + 1)}
@@ -116,6 +118,18 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
                 found[line].append(at)
     titles = {own[0] for own in found.values() if len(own) == 1}
     return titles if len(titles) > 1 else set()
+
+
+def _find_terms(lines: Lines, blocks: Sequence[Block]) -> set[int]:
+    """Return the indices of the terms above their definitions, with a line of blanks between, as html2text
+    prints them. There are at least two."""
+    terms: set[int] = set()
+    for at, (block, below) in enumerate(pairwise(blocks)):
+        between = lines.texts[block.last : below.first]
+        is_line = block.kind in ("line", "heading", "sentence") and block.last - block.first == 1
+        if is_line and not block.prefix and len(between) > 1 and any(map(_BLANKS.fullmatch, between)):
+            terms.add(at)
+    return terms if len(terms) > 1 else set()
 
 
 def _is_below_end(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
