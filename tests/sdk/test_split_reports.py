@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tersely import Compressor
@@ -199,3 +201,18 @@ def test_a_long_comment_above_an_attribute_is_opened() -> None:
     result = Compressor().compress("What does lift_rope return?", [RUST], budget=120)
     assert 'since = "1.5.0")]\n    pub fn lift_rope(&mut self, index: usize) -> Option<u8> {' in result.text
     assert split_units(RUST)[0].kind == "code"
+
+
+def test_a_host_identifies_its_record() -> None:
+    servers = [
+        {
+            "host": f"h{n}.harbour.example",
+            "port": 8000 + n,
+            "note": "A server of the harbour. " * 8,
+            "memory": f"{n * 6} GB",
+        }
+        for n in range(1, 9)
+    ]
+    text = json.dumps(servers, indent=1)
+    result = Compressor().compress("Which server has a memory of 42 GB?", [text], budget=60)
+    assert '"host": "h7.harbour.example"' in result.text

@@ -16,11 +16,11 @@ from tersely.split.components import COMPONENT, Section, find_sections, is_compo
 from tersely.split.continued import join_continued
 from tersely.split.indented import COMMENT, open_indented
 from tersely.split.json_values import find_json_end
+from tersely.split.likeness import Likeness
 from tersely.split.lines import (
     CLOSER,
     FRAME,
     Format,
-    Likeness,
     Lines,
     WholeFormat,
     line_start,
@@ -151,7 +151,7 @@ def find_code_end(lines: Lines, index: int) -> int | None:
 
 
 def _leave_block(lines: Lines, index: int, end: int) -> int:
-    """Return the index after a long run, moved up so that the run does not end inside of a block.
+    """Return the index after a long run, moved up so that the run does not end inside a block.
 
     It ends above the last line of the lowest indent that begins a block in its lower half, and above the
     comment right above that line.

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from tersely.split.csv_rows import VALUE
+from tersely.split.lines import LONGEST_LINE
 
 GAP = re.compile(r"(?<=\S)(?: (?=[ \t])|\t)[ \t]*+(?=\S)")
 """Two blanks, or a tab with any blanks around it, between two words."""
-LONGEST_LINE = 2000
 _LONGEST_NAMES = 120
 _WORD = re.compile(r"\S+")
 _FIELD_NAME = re.compile(r"\s*[A-Z]{3,}\s{2}")

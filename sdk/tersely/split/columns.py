@@ -254,7 +254,7 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
         return open_records(text, start, end, sizes)
     if statement := open_figures(text, start, end):
         return statement
-    if table := open_csv(text, start, end, sizes):
+    if table := open_csv(text, start, end):
         return table
     lines = list(find_lines(text, start, end))
     first = text[text.rfind("\n", 0, start) + 1 : lines[0][1]]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tersely.split.csv_rows import VALUE
-from tersely.split.lines import Lines, Range
+from tersely.split.lines import LONGEST_LINE, Lines, Range
 from tersely.split.prose import is_prose
 
 _BACKSLASH = re.compile(r"[^\w\\]\\[ \r]?\Z")
@@ -22,7 +22,6 @@ _STRING = r'"(?:[^"\\\n]|\\.)*"[ \t\r]*$'
 _NAMED = re.compile(rf"[ \t]*[^\W\d_][\w.\[\]-]*[ \t]+{_STRING}", re.MULTILINE)
 _QUOTED = re.compile(rf"[ \t]*{_STRING}", re.MULTILINE)
 _FIELD = re.compile(r"[A-Za-z][\w.-]*(?:;[^:\n]*)?:")
-_LONGEST_LINE = 2000
 OPTION = re.compile(r"\s*--?[A-Za-z?]")
 """The name of a command's option. Options are never heads of each other, however they are indented."""
 _TWO_OPTIONS = re.compile(rf"^{OPTION.pattern}.*\n(?:.*\n)*?{OPTION.pattern}", re.MULTILINE)
@@ -77,8 +76,8 @@ def _find_option_end(lines: Lines, index: int) -> int:
 
 def _has_values_below(texts: Sequence[str]) -> bool:
     """Return whether a line such as `RX: bytes errors` names the values in the line below it."""
-    label, *names = texts[0][:_LONGEST_LINE].split() or [""]
-    values = texts[-1][:_LONGEST_LINE].split()
+    label, *names = texts[0][:LONGEST_LINE].split() or [""]
+    values = texts[-1][:LONGEST_LINE].split()
     is_named = label.endswith(":") and len(texts) == 2 <= len(names) == len(values)
     return is_named and all(map(VALUE.fullmatch, values)) and not any(map(VALUE.fullmatch, names))
 

@@ -48,7 +48,7 @@ def find_series(
                 numbers[at] = counted["number"]
             continue
         if block.kind == "list_item":
-            is_alone = block.last - block.first == 1 and at + 1 < len(runs) and runs[at + 1] != runs[at]
+            is_alone = block.is_one_line and at + 1 < len(runs) and runs[at + 1] != runs[at]
             if (
                 (is_alone or _is_tight(lines, blocks, at))
                 and (item := CLAUSE.match(line))
@@ -123,7 +123,7 @@ def find_marginal(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) ->
             continue
         line = lines.texts[block.first].strip()
         is_title = line[0].isupper() and len(line) <= LONGEST_TITLE and line[-1] not in ":;,?!"
-        if is_title and starts_run(runs, at) and runs[at] == runs[at + 1] and block.last - block.first == 1:
+        if is_title and starts_run(runs, at) and runs[at] == runs[at + 1] and block.is_one_line:
             found[at] = int(item[1])
     rises = all(number < larger for number, larger in pairwise(found.values()))
     return {*found} if rises and len(found) > 1 else set()

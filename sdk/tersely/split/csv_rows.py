@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tersely.split.likeness import Likeness
-from tersely.split.lines import Format, Lines, find_lines
-from tersely.split.nodes import Node, Sizes
+from tersely.split.lines import Format, Lines, find_closing_line, find_lines
+from tersely.split.nodes import Node
 from tersely.units import Series
 
 _SEPARATORS = "\t,;|"
@@ -138,13 +138,8 @@ CSV = Format(
 
 def _find_fence_end(lines: Lines, index: int) -> int | None:
     """Return the index after an AsciiDoc table, which begins and ends with a line such as `|===`."""
-    if lines.csv_budget > 0:
-        fence = lines.texts[index].rstrip()
-        for end in range(index + 1, len(lines)):
-            if lines.texts[end].rstrip() == fence:
-                return end + 1
-        lines.csv_budget -= len(lines.text) - lines.starts[index]
-    return None
+    fence = lines.texts[index].rstrip()
+    return find_closing_line(lines, index, index, lambda line: line.rstrip() == fence)
 
 
 FENCED = Format("table", re.compile(r"\|={3,}[ \t]*$", re.MULTILINE), _find_fence_end)
@@ -193,7 +188,7 @@ def has_names(records: Sequence[Record]) -> bool | None:
     return True if are_names and len(first) > 1 else None
 
 
-def open_csv(text: str, start: int, end: int, _: Sizes) -> Node | None:
+def open_csv(text: str, start: int, end: int) -> Node | None:
     """Return the records of a table; None if a row is not a record. The names of the columns are the head."""
     at = start
     while (comment := _COMMENT.match(text, at, end)) is not None:

@@ -116,7 +116,7 @@ class Depths:
     def _find_counted(self, place: Place, text: str) -> float | None:
         """Return the depth of a title such as `Part A` or of a date; None if it is neither.
 
-        The smallest divisions are inside of all others, although an excerpt may begin with one. A section
+        The smallest divisions are inside all others, although an excerpt may begin with one. A section
         right above an article is not one of them.
         """
         division, series = read_division(text), SERIES.match(text)

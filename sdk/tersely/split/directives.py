@@ -37,7 +37,7 @@ def find_directive_depths(
     """Return the depth of each line, and the numbers of the lines with the directives of each `#if`.
 
     Lines between `#if` and `#endif` are deeper than these. `#define` and its like are as deep as the lines
-    around them, if these are inside of braces. `are_comments`: whether lines with `#` are comments.
+    around them, if these are inside braces. `are_comments`: whether lines with `#` are comments.
     """
     depths, pattern = indents, _CONTROL
     if not any(map(_CONTROL.match, rows)):
@@ -86,7 +86,7 @@ def _find_comments(rows: Sequence[str]) -> set[int]:
     for at, row in enumerate(rows):
         body = row.strip()
         if is_inside or body.startswith(("/*", "//")):
-            is_inside = not body.endswith("*/") and (is_inside or body.startswith("/*")) and "*/" not in body
+            is_inside = (is_inside or body.startswith("/*")) and "*/" not in body
             found.add(at)
     return found
 

@@ -60,9 +60,9 @@ def _list_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> 
     found: dict[int, str] = {}
     for at, block in enumerate(blocks[:-1]):
         line = lines.texts[block.first]
-        if block.kind == "heading" and (block.last - block.first > 1 or line.lstrip()[0] in "#=*|\\"):
+        if block.kind == "heading" and (not block.is_one_line or line.lstrip()[0] in "#=*|\\"):
             return {}
-        is_line = block.kind in ("line", "sentence") and block.last - block.first == 1 and not block.prefix
+        is_line = block.kind in ("line", "sentence") and block.is_one_line and not block.prefix
         if is_line and starts_run(runs, at) and _LABEL.fullmatch(line):
             found[at] = line.strip()
     return found

@@ -258,7 +258,7 @@ def introduces(place: Place) -> bool:
         return _is_unfinished(place) and _begins_inner_list(place, below)
     if place.block.kind != "sentence":
         return place.block.kind == "line" and below.block.kind == "list_item"
-    asks = place.block.last - place.block.first == 1 and place.line.rstrip().endswith("?")
+    asks = place.block.is_one_line and place.line.rstrip().endswith("?")
     if asks and not TICKED.match(place.line) and is_choice(below):
         return True
     return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
@@ -266,7 +266,7 @@ def introduces(place: Place) -> bool:
 
 def _is_unfinished(place: Place) -> bool:
     """Return whether an item of one line ends no sentence and no item, as in `(1) He needs`."""
-    return place.block.last - place.block.first == 1 and place.line.rstrip()[-1:] not in ".;!?,"
+    return place.block.is_one_line and place.line.rstrip()[-1:] not in ".;!?,"
 
 
 def _begins_inner_list(place: Place, below: Place) -> bool:

@@ -1,6 +1,6 @@
 """Runs of lines opened by their indentation: a line is the head of the deeper lines below it.
 
-Other lines at the indentation of the head, such as `} else {` and `public:`, are heads inside of the block.
+Other lines at the indentation of the head, such as `} else {` and `public:`, are heads inside the block.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class _Indented:
 
     def open(self, lines: Ranges, depth: int) -> list[Node]:
         """Return a node for each block of lines."""
-        blocks = map(self._strip, self._split(lines))
+        blocks = (_strip(self._text, block) for block in self._split(lines))
         return [node for block in blocks for node in self._open_block(block, depth)]
 
     def _open_block(self, lines: Ranges, depth: int) -> list[Node]:
@@ -236,7 +236,7 @@ class _Indented:
         not: it is their head."""
         if not self._matches_above(lines[at]):
             return False
-        below = [line for line in lines[at + 1 : at + 2] if not self._is_blank(line)]
+        below = [line for line in lines[at + 1 : at + 2] if not _is_blank(self._text, line)]
         is_head = any(self._depth(line) > self._depth(lines[at]) for line in below)
         is_head = is_head and lines[at] not in self._documents
         return not is_head or COMMENT.match(self._text, *lines[at]) is not None
@@ -252,19 +252,19 @@ class _Indented:
             (at for at in range(1, min(stop, _LONGEST_HEAD)) if self._rows[lines[at]].strip() == "{"), 0
         )
         first = brace + 1 if self._depth(lines[brace]) <= base else 1
-        inner = [at for at in range(first, stop) if not self._is_blank(lines[at])]
+        inner = [at for at in range(first, stop) if not _is_blank(self._text, lines[at])]
         heads = [at for at in inner if self._depth(lines[at]) <= base and not self._closes(lines[at])]
         ends = [*heads, stop]
         children = self.open(lines[first : ends[0]], depth + 1) if ends[0] > first else []
         mark_name(self._text, children)
         for head, end in pairwise(ends):
-            children.append(self._open_declaration(self._strip(lines[head:end]), depth + 1))
+            children.append(self._open_declaration(_strip(self._text, lines[head:end]), depth + 1))
         node.open(children, replace(self._series))
         return node
 
     def _split(self, lines: Ranges) -> list[list[Range]]:
         """Return the blocks. Each begins at the lowest depth, with the deeper and closing lines below it."""
-        base = min((self._depth(line) for line in lines if not self._is_blank(line)), default=0)
+        base = min((self._depth(line) for line in lines if not _is_blank(self._text, line)), default=0)
         blocks: list[list[Range]] = []
         is_above = False
         inside = -1  # the last line of the statement or the block comment around a line
@@ -273,7 +273,7 @@ class _Indented:
             if at <= inside:
                 blocks[-1].append(line)
                 continue
-            starts = not self._is_blank(line) and self._depth(line) <= base
+            starts = not _is_blank(self._text, line) and self._depth(line) <= base
             row = self._rows[line]
             closes = line not in self._openers and (_CLOSING.match(row) or _END_TAG.fullmatch(row))
             starts = starts and line not in self._closers and not closes
@@ -299,7 +299,7 @@ class _Indented:
         """Join the last blocks if they are the head of the function whose `{` is in the line below them."""
         if not blocks:
             blocks.append([])
-        while len(blocks) > 1 and not self._is_blank(blocks[-1][-1]):
+        while len(blocks) > 1 and not _is_blank(self._text, blocks[-1][-1]):
             above = blocks[-2][-1]
             is_head = _UNENDED.search(self._rows[above]) and not self._matches_above(above)
             if not is_head or above in self._directives or len(blocks[-2]) + len(blocks[-1]) > _LONGEST_HEAD:
@@ -318,13 +318,6 @@ class _Indented:
         """Return whether a line only closes what is above it."""
         row = self._rows[line]
         return line in self._closers or bool(CLOSER.fullmatch(row) or _END_TAG.fullmatch(row))
-
-    def _strip(self, lines: Ranges) -> Ranges:
-        """Return the lines without the blank ones at the end."""
-        return _strip(self._text, lines)
-
-    def _is_blank(self, line: Range) -> bool:
-        return _is_blank(self._text, line)
 
 
 def _strip(text: str, lines: Ranges) -> Ranges:

@@ -35,7 +35,8 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 _SCALAR = re.compile(r"[^\[{]*$")
 
 _IDENTITY = re.compile(
-    r"(?:.*_)?(?:id|uuid|name|title|key|path|file|filename|url|symbol|sku|email|username|code|label|subject)",
+    r"(?:.*_)?(?:id|uuid|name|title|key|path|file|filename|url|symbol|sku|email|username|code|label"
+    r"|subject|host|hostname)",
     re.IGNORECASE,
 )
 """Keys of the members that say which record it is."""

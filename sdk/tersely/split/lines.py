@@ -20,6 +20,8 @@ LONGEST_ITEM = 600
 """Largest number of code points of a list item, a log entry or a heading. Anything longer is a paragraph with
 a label."""
 
+LONGEST_LINE = 2000
+"""Number of code points of a line that are looked at for cells."""
 _LETTER = r"[A-Za-z\u00aa-\u1fff\u2c00-\U0010ffff]"
 """Letters of all scripts and their accents. `re` does not count all of them as letters."""
 WORD = re.compile(
@@ -175,7 +177,7 @@ def skip_while(lines: Lines, index: int, holds: Callable[[str], object]) -> int:
 
 def find_closing_line(lines: Lines, index: int, below: int, closes: Callable[[str], bool]) -> int | None:
     """Return the index after the first line after `below` that closes the block that begins at `index`. A
-    search in vain is paid for from `code_budget`."""
+    search that finds nothing is charged to `code_budget`."""
     if lines.code_budget <= 0:
         return None
     for end in range(below + 1, len(lines)):
@@ -291,3 +293,7 @@ class Block(NamedTuple):
     kind: Kind
     prefix: str = ""
     """The sign before each of its lines, if it is a quotation or a comment, for example."""
+
+    @property
+    def is_one_line(self) -> bool:
+        return self.last - self.first == 1

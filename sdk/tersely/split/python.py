@@ -1,4 +1,4 @@
-"""Python: modules, also inside of other texts."""
+"""Python: modules, also inside other texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WINDOW = 65_536
 _MOST_ATTEMPTS = 5
 
 _IMPORT = ast.Import | ast.ImportFrom
-_BLOCK = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
 """Errors of the parser besides SyntaxError. SystemError comes if another thread parses at the same time."""
 
@@ -107,7 +107,7 @@ def parse_start(body: str) -> tuple[ast.Module | None, int]:
 
 def is_module(module: ast.Module) -> bool:
     """Return whether statements are Python, and not words that may be read as such."""
-    if any(isinstance(s, _BLOCK) for s in module.body) or _has_constants(module):
+    if any(isinstance(s, Declaration) for s in module.body) or _has_constants(module):
         return True
     return len(module.body) > 1 and any(isinstance(s, _IMPORT) for s in module.body)
 

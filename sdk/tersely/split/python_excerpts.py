@@ -1,6 +1,6 @@
 """Excerpts of Python modules, as tools print them that read a part of a file.
 
-An excerpt may begin and end inside of a statement. Its chunks that parse are found. What opens and closes
+An excerpt may begin and end inside a statement. Its chunks that parse are found. What opens and closes
 the first and the last statement is made up for the parser.
 """
 
@@ -16,11 +16,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple, cast
 
-from tersely.split.lines import Likeness, Lines, Range, find_indent, list_whole_lines
+from tersely.split.likeness import Likeness
+from tersely.split.lines import Lines, Range, find_indent, list_whole_lines
 from tersely.split.python import (
     DECLARATION,
     FAILURES,
     WINDOW,
+    Declaration,
     compile_module,
     is_module,
     parse,
@@ -30,7 +32,7 @@ from tersely.split.python import (
 _BLANK = sys.maxsize
 """The indentation of a line without text."""
 _MOST_READ = 8 * WINDOW
-"""Code points after which no other chunk of an excerpt is looked for. They may be the same ones again."""
+"""Most code points that are parsed to find the chunks of an excerpt. What is parsed twice counts twice."""
 _CUT = re.compile(
     r"never closed|unterminated triple|expected an indented block|expected 'except'|unexpected EOF"
 )
@@ -59,7 +61,7 @@ EXCERPT = re.compile(
 )
 """Matches at least one line of every excerpt."""
 _Compound = ast.If | ast.For | ast.While | ast.With | ast.Try
-_Block = _Compound | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_Block = _Compound | Declaration
 _BRANCH = re.compile(r"elif\b|(?:else|finally):|(?:except|case)\b[^\n]*:[ \t]*$", re.MULTILINE)
 """The start of a branch. For the parser, `if` takes its place, if what is above it is missing."""
 _OPERATOR = re.compile(r"[ \t]*(?:(?:and|or|in|is|if|for)\b|[-+*/|&%=<>.,:])")
@@ -255,7 +257,7 @@ def _read_closing_line(
 
 
 def _parse_cut(body: str) -> ast.Module | None:
-    """Return the module of a text that may end inside of a statement; None if it is no Python.
+    """Return the module of a text that may end inside a statement; None if it is no Python.
 
     The missing end is made up: quotes, brackets, an empty block, a function below a decorator, and a
     `finally` for each `try` around it.

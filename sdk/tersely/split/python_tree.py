@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from tersely.split.indented import open_comment, open_indented, open_text
 from tersely.split.lines import CLOSER, Range, find_indent, list_whole_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_name
-from tersely.split.python import is_text, parse
+from tersely.split.python import Declaration, is_text, parse
 from tersely.split.python_brackets import find_elements
 from tersely.split.python_excerpts import MOST_ADDED, find_chunks, is_excerpt
 from tersely.units import Series
@@ -24,7 +24,6 @@ _SHORT = 60
 _SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
 _SIGN = re.compile(r"\s*(?:/|\*(?!\*))")
 """The start of a parameter that decides how others are passed: `/`, `*` or `*args`."""
-_Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def open_python(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
@@ -126,7 +125,7 @@ class _Python:
             self._open_brackets(node, statement)
         elif isinstance(statement, ast.Match):
             self._open_cases(node, statement, depth)
-        elif isinstance(statement, _Declaration):
+        elif isinstance(statement, Declaration):
             self._open_declaration(node, statement, depth)
         elif bodies := _find_bodies(statement):
             self._open_branches(node, statement, bodies, depth)
@@ -160,7 +159,7 @@ class _Python:
     def _read_lines(self, first: int, last: int) -> str:
         return self._text[self._lines[first - 1][0] : self._lines[last - 1][1]]
 
-    def _open_declaration(self, node: Node, statement: _Declaration, depth: int) -> None:
+    def _open_declaration(self, node: Node, statement: Declaration, depth: int) -> None:
         """Open a function or a class into its statements, and a long signature into parameters.
 
         Parameters need the shortest statement.
@@ -186,7 +185,7 @@ class _Python:
 
     def _part_decorators(self, node: Node, statement: ast.stmt, depth: int) -> list[Node]:
         """Return the nodes of the decorators of a large declaration, if they are long. They need it."""
-        if not isinstance(statement, _Declaration) or node.end - node.start <= self._sizes.whole:
+        if not isinstance(statement, Declaration) or node.end - node.start <= self._sizes.whole:
             return []
         start = self._lines[statement.lineno - 1][0]
         if start - node.start <= self._sizes.part or not statement.decorator_list:

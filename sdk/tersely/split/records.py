@@ -179,7 +179,8 @@ def _is_mail(place: Place) -> bool:
 
 
 def _are_fields(names: Sequence[str], lines: int) -> bool:
-    """Return whether so many lines with these names and values are a record, or several that begin alike."""
+    """Return whether a run is a record: at least half of its lines have a name, and most names differ or the
+    first recurs."""
     differ = len({*names}) * 2 > len(names) or names.count(names[0]) > 1
     return len(names) * 2 >= lines and len(names) >= 2 and differ
 

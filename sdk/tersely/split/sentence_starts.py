@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"\s*(?:[(\[]?[+\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _TITLES = frozenset("Ms. Mses. Mx. Ft. incl. excl. Incl. Excl. inkl. exkl. zzgl.".split())  # noqa: SIM905
 """Abbreviations before a name or another noun. sentencex does not know these abbreviations."""
 _BEFORE_REST = frozenset("e.g. i.e. viz. cf. z.B. d.h. E.g. I.e. Cf.".split())  # noqa: SIM905
-"""Abbreviations that begin what goes on, whatever it is."""
+"""Abbreviations that never end a sentence."""
 COUNTED = (
     "art(?:icle|ikel)|section|abschnitt|chapter|kapitel|part|teil|clause|appendix|annex|step|question"
     "|(?:agenda )?item|topic|exhibit|schedule|rule|lesson|unit|phase|stage|task|session"

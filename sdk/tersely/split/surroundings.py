@@ -52,7 +52,8 @@ class Surroundings:
         headers = leaders.find_captions(places) | (posts or leaders.find_positions(places))
         for post, others in headers.items():
             post.header = others
-        for commit, subject in leaders.find_subjects(places):
+        commits = dict(leaders.find_subjects(places))
+        for commit, subject in commits.items():
             commit.header = [subject]
         second = (post.below for post in posts if post.below and post.below.run == post.run)
         last = {post.above for post in [*posts][1:] if post.above}
@@ -96,7 +97,7 @@ class Surroundings:
         """The first units of posts that begin with fields between rules."""
         self.outer = {*leaders.find_ruled(places), *posts, *fronted, *leaders.find_failures(places)}
         """Lines that begin records or posts, which may have headings in them."""
-        self._titles.update(sections, leading, self.outer, headers, progress)
+        self._titles.update(sections, leading, self.outer, headers, progress, commits)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
         self._alien = leaders.find_alien(places, leading[-1]) if leading else None
         pairs = dict(find_pairs(places))
@@ -266,7 +267,7 @@ def is_title(place: Place) -> bool:
     """Return whether a line with a number is alone above a paragraph, or above a clause such as 2.1 in 2."""
     below = place.below
     clause = CLAUSE.match(place.line)
-    if clause is None or below is None or not place.starts_run or place.block.last - place.block.first > 1:
+    if clause is None or below is None or not place.starts_run or not place.block.is_one_line:
         return False
     if place.line[clause.end("number")] not in ".):" and place.line[clause.end() - 1].islower():
         return False  # the number is a count, as in `3 lamps`

@@ -309,7 +309,7 @@ class _Source:
         return node
 
     def _find_lists(self, node: SyntaxNode) -> Iterator[list[_Group]]:
-        """Yield the members of each list in a syntax node, but of none that is inside of another."""
+        """Yield the members of each list in a syntax node, but of none that is inside another."""
         nodes = [node]
         while nodes:
             inner = nodes.pop()

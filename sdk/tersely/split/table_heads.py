@@ -41,7 +41,7 @@ def find_headers(
         ruler = lines.texts[place.block.last - 1]
         if _RULER.match(ruler):
             above = place.above
-            is_alone = place.block.last - place.block.first == 1
+            is_alone = place.block.is_one_line
             is_named = above is not None and above.block.last == place.block.first
             header = (above, place) if is_alone and above is not None and is_named else (place,)
             columns, run = find_words(ruler), []

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tersely.split.columns import skip_rows
 from tersely.split.csv_rows import FENCED, open_fenced
-from tersely.split.lines import Format, Lines, find_lines, skip_while
+from tersely.split.lines import LONGEST_LINE, Format, Lines, find_lines, skip_while
 from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 
@@ -34,7 +34,6 @@ _CONTINUED = re.compile(r"[^\n]*\+(?:\||[ \t]*$)")
 _MOST_HEAD_LINES = 6
 _LONGEST_SIMPLE = 200
 """Lines of a simple table of reStructuredText."""
-_LONGEST_LINE = 2000
 
 
 def _find_title_end(lines: Lines, index: int) -> int | None:
@@ -49,7 +48,7 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
     texts = lines.texts
     first = texts[index]
     second = texts[index + 1] if "|" in first and index + 1 < len(lines) else ""
-    if "-" in second and _DELIMITER_ROW.match(second[:_LONGEST_LINE]):
+    if "-" in second and _DELIMITER_ROW.match(second[:LONGEST_LINE]):
         end = skip_while(lines, index + 2, lambda line: "|" in line)
         return end + (end < len(lines) and _COUNT.match(texts[end]) is not None)
     for start, row in ((_GRID_LINE, _GRID_ROW), (_PIPED_ROW, _PIPED_ROW), (_DASHES, _DASHED_ROW)):

@@ -56,7 +56,7 @@ class Thread:
 
 def _is_header(place: Place) -> bool:
     below = place.below
-    if below is None or place.block.last - place.block.first > 1 or below.block.first > place.block.last:
+    if below is None or not place.block.is_one_line or below.block.first > place.block.last:
         return False
     return _find_depth(below)[0] == _find_depth(place)[0] and stamps_comment(place.line)
 

@@ -81,7 +81,7 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
         at for at, b in enumerate(blocks[:-1]) if b.kind in kinds and is_numbered_title(lines, b.first)
     }
     titles |= numbered if len(numbered) > 1 else set()
-    one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.last - b.first == 1)
+    one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.is_one_line)
     stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
     titles |= stamped if len(stamped) > 2 else set()
     titles |= _find_terms(lines, blocks)
@@ -103,7 +103,7 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
     found: dict[str, list[int]] = defaultdict(list)
     for at, block in enumerate(blocks[:-1]):
         line = lines.texts[block.first].strip()
-        if block.kind != "line" or block.last - block.first > 1 or block.prefix or len(line) > SHORT_TITLE:
+        if block.kind != "line" or not block.is_one_line or block.prefix or len(line) > SHORT_TITLE:
             continue
         begins_run = starts_run(runs, at) or _is_below_end(lines, blocks, at)
         between = [lines.texts[own.first] for own in blocks[at + 1 : at + 3]]
@@ -126,7 +126,7 @@ def _find_terms(lines: Lines, blocks: Sequence[Block]) -> set[int]:
     terms: set[int] = set()
     for at, (block, below) in enumerate(pairwise(blocks)):
         between = lines.texts[block.last : below.first]
-        is_line = block.kind in ("line", "heading", "sentence") and block.last - block.first == 1
+        is_line = block.kind in ("line", "heading", "sentence") and block.is_one_line
         if is_line and not block.prefix and len(between) > 1 and any(map(_BLANKS.fullmatch, between)):
             terms.add(at)
     return terms if len(terms) > 1 else set()
@@ -146,7 +146,7 @@ def _is_second_line(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
     """Return whether a line is the words of a title, right below its number, as `Fees` below `Article 5`."""
     block, line = blocks[at], lines.texts[blocks[at].first].strip()
     is_below = block.first == blocks[at - 1].last and SERIES.fullmatch(lines.texts[block.first - 1].strip())
-    is_line = block.kind == "line" and block.last - block.first == 1 and at + 1 < len(blocks)
+    is_line = block.kind == "line" and block.is_one_line and at + 1 < len(blocks)
     return bool(is_below) and is_line and len(line) <= SHORT_TITLE and line[0].isupper() and _is_plain(line)
 
 
@@ -182,7 +182,7 @@ def _find_questions(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) 
     found = [
         at
         for at, block in enumerate(blocks[:-1])
-        if (block.kind == "sentence" and block.last - block.first == 1 and not block.prefix)
+        if (block.kind == "sentence" and block.is_one_line and not block.prefix)
         and starts_run(runs, at)
         and is_question(lines.texts[block.first])
     ]
@@ -211,7 +211,7 @@ def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
 def _is_short_line(lines: Lines, block: Block) -> bool:
     """Return whether a block is a short line that begins with a letter or a digit, and has no colon."""
     line = lines.texts[block.first].strip()
-    is_line = block.kind in ("line", "heading") and block.last - block.first == 1 and not block.prefix
+    is_line = block.kind in ("line", "heading") and block.is_one_line and not block.prefix
     return is_line and line[0].isalnum() and ":" not in line and may_be_title(line)
 
 

@@ -123,7 +123,7 @@ def _find_xml_end(lines: Lines, index: int) -> int | None:
 
 
 def _find_root_end(text: str, start: int) -> tuple[int, bool]:
-    """Return the end of the first element, or the offset up to which the text was read in vain."""
+    """Return the end of the first element, or the offset up to which none was found."""
     names: list[str] = []
     position = start
     for token in scan(text, start, len(text)):

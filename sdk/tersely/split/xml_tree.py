@@ -1,6 +1,6 @@
 """XML opened into elements: a start tag is the head, an end tag the tail, and the elements between a series.
 
-A mark is a comment, and no part of a text begins or ends inside of an element, so what is kept still parses.
+A mark is a comment, and no part of a text begins or ends inside an element, so what is kept still parses.
 Comments belong to the element after them. The XML declaration says nothing to a reader.
 """
 
@@ -16,7 +16,7 @@ from tersely.split.xml import Sort, Token, is_xml, scan
 from tersely.units import Series
 
 _IDENTITY = re.compile(
-    r"(?:.*[:_-])?(?:id|uuid|name|title|key|path|file|filename|url|code|label|subject|symbol|guid|loc"
+    r"(?:.*[:_-])?(?:id|uuid|name|title|key|path|file|filename|url|code|label|subject|symbol|guid|loc|host|hostname"
     r"|(?:group|artifact|package|bundle|module)-?id)",
     re.IGNORECASE,
 )
@@ -193,7 +193,7 @@ class _Reader:
         return node
 
     def _cut_text(self, start: int, end: int, inside: list[Node], series: Series) -> list[Node]:
-        """Return the parts of a text. None begins or ends inside of the elements and comments in it."""
+        """Return the parts of a text. None begins or ends inside the elements and comments in it."""
         body = strip(self._text, start, end)
         if body is None:
             return []

@@ -41,8 +41,8 @@ _FIELD = re.compile(r"[A-Z][\w -]{0,39}:(?:\s|$)")
 _SIGN = re.compile(r"^\s*(?:#|---\s*$)", re.MULTILINE)
 """A comment or a `---`. With one of these, a text with a single key is YAML."""
 _FEWEST_LINES, _FEWEST_KEYS = 4, 3
-_LOWEST = 60
-"""Collections inside each other above which a text is not read."""
+_MOST_NESTED = 60
+"""Largest number of collections inside each other. A text with more is not read as YAML."""
 _MOST_ANCHORS = 20
 
 
@@ -169,7 +169,7 @@ class _Reader(ScalarReader):
         return self._read_value(index, column, parent, depth)
 
     def _read_entries(self, index: int, column: int, depth: int) -> tuple[list[Node], int]:
-        if depth > _LOWEST:
+        if depth > _MOST_NESTED:
             raise InvalidError
         texts = self.lines.texts
         is_list = _ITEM.match(texts[index], column) is not None
