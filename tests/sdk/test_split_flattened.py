@@ -103,6 +103,12 @@ The rope server
 The ropes are in the
 red
 shed.
+A new lamp burns
+Red Oil
+.
+The
+Old Lamp
+ burns gas.
 """
 
 
@@ -113,6 +119,8 @@ def test_sentences_in_fragments_are_whole() -> None:
         "It holds the oil , the wick and the glass of the pier.",
         "If you find a broken lamp, report it to the Keeper of Lamps .",
         "The ropes are in the red shed.",
+        "A new lamp burns Red Oil .",
+        "The Old Lamp burns gas.",
     ]
 
 

@@ -12,6 +12,12 @@ _FEWEST, _SHARE = 3, 0.025
 _OPEN = re.compile(
     r"(?:\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which|is|are|as|at|see)|[,(\[“‘\"'/~])\s*$"
 )
+_BEGINS = re.compile(
+    r"\s*+(?:\S++\s++)*?(?:[a-z]|(?:The|An?|See|Like|In|If|Use|With|For|To|By|When|This|Both|Each|As|On)\s*$)"
+)
+"""A line with a word in small letters, or with the first word of a sentence."""
+_INDENTED = re.compile(r" [a-z(]")
+"""A line that goes on with a sentence after a link."""
 _CLOSED = (".", "!", "?", ":")
 _GOES_ON = ",.;:)]!?%”’/"
 
@@ -40,8 +46,14 @@ def _is_inside(lines: Sequence[str], at: int) -> bool:
     return lines[at + 2].lstrip()[0] in ",.;)" or _OPEN.search(lines[at]) is not None
 
 
-def is_fragment(left: str, right: str) -> bool:
-    """Return whether a sentence goes on across the line break between two lines of a text in fragments."""
+def is_fragment(left: str, right: str, below: str = "") -> bool:
+    """Return whether a sentence goes on across the line break between two lines of a text in fragments.
+
+    `below`: the line below them. If a sentence goes on there, `right` is a link or a name inside it.
+    """
+    goes_on = _PUNCTUATION.match(below) or _INDENTED.match(below)
+    if goes_on and not left.rstrip().endswith(_CLOSED) and _BEGINS.match(left):
+        return True
     left, right = left.strip(), right.strip()
     if not left or not right:
         return False

@@ -173,7 +173,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and not (line - start == 1 and ends_with_period(texts[start]))
             and (
                 is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
-                or (fragments and is_fragment(texts[line - 1], texts[line]))
+                or (fragments and is_fragment(*texts[line - 1 : line + 2]))
             )
         ):
             continue
