@@ -61,13 +61,9 @@ def _find_option_end(lines: Lines, index: int) -> int:
     if depth and OPTION.match(lines.texts[end]) and not (described and described.end() == depth):
         return end  # an option that is indented more
     is_described = lines.has(_TWO_OPTIONS) and depth > lines.indent(index)
-    while (
-        is_described
-        and end < len(lines)
-        and not lines.is_blank(end)
-        and lines.indent(end) > lines.indent(index)
-    ):
-        if OPTION.match(lines.texts[end]) and lines.indent(end) < depth:
+    while is_described and size <= _LONGEST_OPTION and end < len(lines) and not lines.is_blank(end):
+        is_next = OPTION.match(lines.texts[end]) and lines.indent(end) < depth
+        if is_next or lines.indent(end) <= lines.indent(index):
             break
         size += len(lines.texts[end].strip())
         end += 1

@@ -178,9 +178,8 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
         place.below, below.above = below, place
     by_block = {place.block: place for place in places}
     for at, others in forms.items():
-        by_block[blocks[at]].header = [
-            by_block[blocks[other]] for other in others if blocks[other] in by_block
-        ]
+        if first := by_block.get(blocks[at]):
+            first.header = [by_block[blocks[other]] for other in others if blocks[other] in by_block]
     _mark_callers(places)
     return places
 
