@@ -38,5 +38,5 @@ def test_links_are_absolute_once_there_is_an_address() -> None:
 def test_links_are_plain_text_without_an_address() -> None:
     metadata = read_metadata("")
     assert TARGET.findall(metadata.readme) == []
-    assert "questions with known answers" in metadata.readme
+    assert "calibrated on" in metadata.readme
     assert metadata.urls == {}

@@ -329,9 +329,8 @@ def test_the_page_says_of_other_languages_what_was_kept() -> None:
     spanish, romanian, turkish, *others = kept.values()
     text = " ".join(read_page("docs/results.md").split())
     assert (
-        f"{spanish:.0f}, {romanian:.0f} and {turkish:.0f} % of the answers are kept in Spanish, Romanian and "
-        f"Turkish; in six writing systems that the model does not know, and in Vietnamese, texts are matched "
-        "by "
+        f"{spanish:.0f}, {romanian:.0f} and {turkish:.0f} % of the answers are kept in Spanish, Romanian "
+        f"and Turkish; in six writing systems unknown to the model, and in Vietnamese, texts are matched by "
         "[words and groups of characters](how-it-works.md#score-logits-and-exact-matches-become-one-number), "
         f"and {min(others):.0f} to {max(others):.0f} % are kept"
     ) in text

@@ -225,7 +225,8 @@ def test_a_text_that_is_too_long_for_the_time_is_read_to_the_end_of_a_line(
     assert result.status == "degraded"
     assert result.text
     (rest,) = (span for span in result.dropped if span.reason == "unread")
-    assert (rest.start, rest.end) == (text.rindex("\n", 0, 1000) + 1, len(text) - 1)
+    most = 1000 * len(text) // (len(text) + 200 * documents_module._LINE_WEIGHT)
+    assert (rest.start, rest.end) == (text.rindex("\n", 0, most) + 1, len(text) - 1)
     overview = compressor.compress(None, [text], budget=50, timeout=1e-6)
     assert (overview.status, overview.dropped[-1].reason) == ("degraded", "unread")
     whole = compressor.compress("Which lamp is green?", [text], timeout=1e-6)
@@ -240,7 +241,8 @@ def test_documents_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     check_all(result, list(map(Document, docs)), compressor.count_tokens, budget=60)
     read = {span.doc: span.start for span in result.dropped if span.reason == "unread"}
     assert read.keys() == {1, 2, 3}
-    assert read[1] == read[2] > 300
+    assert read[1] > 100
+    assert 0 <= read[2] - read[1] < 40, "the same number of lines, or one more"
     assert read[3] == 0, "half of it would not parse"
 
 

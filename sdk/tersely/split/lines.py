@@ -57,6 +57,7 @@ class Lines:
         text: the whole text.
         texts: the lines, without their line breaks.
         has_gaps: whether comments in it were replaced by spaces.
+        is_fragmented: whether line breaks stand inside sentences, around links and words in italics.
         starts: the offset of each line in the text, in code points.
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
             take, so that they stay linear.
@@ -69,6 +70,7 @@ class Lines:
         self.text = text
         self.has_gaps = has_gaps
         self.texts = text.split("\n")
+        self.is_fragmented = are_fragments(self.texts)
         self.starts: list[int] = []
         start = 0
         for line in self.texts:
@@ -118,11 +120,6 @@ class Lines:
                 begin = begins.pop()
                 found.update(() if begins else range(begin + 1, index))
         return found
-
-    @cached_property
-    def is_fragmented(self) -> bool:
-        """Whether line breaks stand inside sentences, around links and words in italics."""
-        return are_fragments(self.texts)
 
     def is_blank(self, index: int) -> bool:
         """Return whether a line has nothing but white space."""
