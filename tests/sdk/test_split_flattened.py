@@ -152,3 +152,10 @@ It is the rope of the pier. Everybody may cut it.
 """.replace("BLANKS", " " * 4)
     assert find_needs(text, "Nobody may cut it.") == {"## Ropes", "rope.red"}
     assert find_needs(text, "Everybody may cut it.") == {"## Ropes", "`rope.blue`(_length_)"}
+
+
+def test_paragraphs_of_descriptions_are_no_fragments() -> None:
+    description = "Description: a crane\n It lifts ropes.\n .\n It is red.\n .\n It is old.\n"
+    stanza = f"Package: crane{{}}\nVersion: 1.{{}}\n{description}"
+    text = "\n".join(stanza.format(n, n) for n in range(4))
+    assert {kind for kind, _ in list_units(text)} == {"stanza"}

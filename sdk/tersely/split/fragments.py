@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 _PUNCTUATION = re.compile(r"\s*[,.;](?:\s+\w|\s*$)")
 """A line that goes on with a sentence after such a word."""
@@ -18,6 +19,7 @@ _BEGINS = re.compile(
 """A line with a word in small letters, or with the first word of a sentence."""
 _INDENTED = re.compile(r" [a-z(]")
 """A line that goes on with a sentence after a link."""
+_CLOSING = frozenset(")]”’'\"")
 _CLOSED = (".", "!", "?", ":")
 _GOES_ON = ",.;:)]!?%”’/"
 
@@ -25,9 +27,15 @@ _GOES_ON = ",.;:)]!?%”’/"
 def are_fragments(texts: Sequence[str]) -> bool:
     """Return whether enough lines of a text begin with the sign after a word in the line above."""
     count = sum(
-        text.lstrip()[:1] in {",", ".", ";"} and _PUNCTUATION.match(text) is not None for text in texts
+        below.lstrip()[:1] in {",", ".", ";"} and _goes_on(above, below) for above, below in pairwise(texts)
     )
     return count >= _FEWEST and count >= _SHARE * sum(not text.isspace() for text in texts if text)
+
+
+def _goes_on(above: str, below: str) -> bool:
+    """Return whether a line begins with the sign after the word at the end of the line above."""
+    last = above.rstrip()[-1:]
+    return (last.isalnum() or last in _CLOSING) and _PUNCTUATION.match(below) is not None
 
 
 def join_fragments(text: str) -> str:
