@@ -157,5 +157,5 @@ It is the rope of the pier. Everybody may cut it.
 def test_paragraphs_of_descriptions_are_no_fragments() -> None:
     description = "Description: a crane\n It lifts ropes.\n .\n It is red.\n .\n It is old.\n"
     stanza = f"Package: crane{{}}\nVersion: 1.{{}}\n{description}Homepage: https://crane.example/\n"
-    text = "The crane was painted.\n\n" + "\n".join(stanza.format(n, n) for n in range(4))
-    assert [kind for kind, _ in list_units(text)] == ["sentence", "stanza"]
+    text = "It is old.\n\nThe crane was painted.\n\n" + "\n".join(stanza.format(n, n) for n in range(4))
+    assert [kind for kind, _ in list_units(text)] == ["sentence", "sentence", "stanza"]
