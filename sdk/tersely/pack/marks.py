@@ -28,8 +28,6 @@ _LABEL = re.compile(
     r"|(?:[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s+)?[^\W\d_a-z][^\W_]*(?:[ .'’-]+[^\W_]+){0,4}:\s"
 )
 """Words in bold, or a name with a colon, perhaps after a time: of a speaker, or of what a text is about."""
-
-
 _EMPTY = re.compile(r"[#;%*]{1,3}|/{2,3}|--")
 """The sign of a comment without a text. Instead of a mark, nothing is written."""
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from tersely.split.components import COMPONENT, Section, find_sections, is_component
 from tersely.split.continued import join_continued
+from tersely.split.diffs import HUNK
 from tersely.split.indented import COMMENT, open_indented
 from tersely.split.json_values import find_json_end
 from tersely.split.likeness import Likeness
@@ -67,7 +68,7 @@ _TAG = re.compile(r"</?[A-Z][\w:.-]*(?:\s[^<>=]+)?>\s*$")
 """A tag of a directive, as in the settings of Apache. The names of HTML are small."""
 _STAGE = re.compile(r"FROM \S+(?: AS \S+)?\s*$")
 """The first line of a stage in a Dockerfile."""
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
+_HUNK = re.compile(rf"^{HUNK}", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SIGN = re.compile(
     r"^[ \t]*(?:(//|/?\*)|(\#)(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)|(--|;|%|!)+[ \t]+\S)",

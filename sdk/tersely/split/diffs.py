@@ -8,7 +8,9 @@ from tersely.split.lines import Format, Lines, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines_below
 from tersely.units import Series
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@|@@ @@$")
+HUNK = r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@"
+"""The first line of a hunk of a unified diff, as a pattern."""
+_HUNK = re.compile(rf"{HUNK}|@@ @@$")
 _HEADER = re.compile(
     r"diff |index |--- |\+\+\+ |new file|deleted file|similarity |dissimilarity |rename |copy |old mode"
     r"|new mode|Binary files |Index: |={20,}"

@@ -176,7 +176,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
         places.append(place)
     for place, below in pairwise(places):
         place.below, below.above = below, place
-    by_block = {place.block: place for place in places}
+    by_block = {place.block: place for place in places} if forms else {}
     for at, others in forms.items():
         if first := by_block.get(blocks[at]):
             first.header = [by_block[blocks[other]] for other in others if blocks[other] in by_block]
