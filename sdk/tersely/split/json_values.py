@@ -11,6 +11,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from tersely.split.identities import LONGEST_IDENTITY, MOST_IDENTITIES, is_identity
 from tersely.split.lines import Format, Lines, Range
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
@@ -33,15 +34,6 @@ _WORDS = re.compile(r"\\u[0-9a-fA-F]{4}|\\[^nrt]|((?:\\[nrt]|\s)+)|[^\\\s]+", re
 _OPENING = re.compile(r"[\[{]")
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 _SCALAR = re.compile(r"[^\[{]*$")
-
-_IDENTITY = re.compile(
-    r"(?:.*_)?(?:id|uuid|name|title|key|path|file|filename|url|symbol|sku|email|username|code|label"
-    r"|subject|host|hostname)",
-    re.IGNORECASE,
-)
-"""Keys of the members that say which record it is."""
-_LONGEST_IDENTITY = 100
-_MOST_ANCHORS = 2
 
 _LONG_STRING = 400
 _SENTENCE, _LONGEST_SENTENCE = 80, 320
@@ -177,10 +169,10 @@ class _Reader:
         """Mark the members that say which record an object is."""
         found = 0
         for member in members:
-            if found == _MOST_ANCHORS or member.end - member.start > _LONGEST_IDENTITY:
+            if found == MOST_IDENTITIES or member.end - member.start > LONGEST_IDENTITY:
                 continue
             key = _KEY.match(self._text, member.start, member.end)
-            if key and _IDENTITY.fullmatch(key[1]) and _SCALAR.match(self._text, key.end(), member.end):
+            if key and is_identity(key[1]) and _SCALAR.match(self._text, key.end(), member.end):
                 member.is_anchor = True
                 found += 1
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tersely.split.identities import LONGEST_IDENTITY, is_identity
 from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
 from tersely.split.nodes import Node, Sizes, split_comments
 from tersely.split.prose import is_prose
@@ -45,9 +46,6 @@ _CODE = re.compile(r"(?:[;{(]|\w\(.*\))\s*$")
 _MOST_WORDS = 4
 _FEWEST = 3
 """Fewest keys of settings without a section."""
-_IDENTITY = re.compile(r"\s*[\"']?(?:name|id|title|key|path|url|host)[\"']?\s*=", re.IGNORECASE)
-"""Keys that name the element of an array that they belong to."""
-_LONGEST_IDENTITY = 200
 
 
 @dataclass(slots=True)
@@ -280,8 +278,8 @@ class _Builder:
         node = Node(self._at(start), self._end(statement.end))
         line = self._lines.texts[statement.first]
         in_array = bool(self._tables) and self._tables[-1][0].is_array
-        if in_array and statement.end == statement.first + 1 and len(line) <= _LONGEST_IDENTITY:
-            node.is_anchor = not self._siblings() or _IDENTITY.match(line) is not None
+        if in_array and statement.end == statement.first + 1 and len(line) <= LONGEST_IDENTITY:
+            node.is_anchor = not self._siblings() or is_identity(statement.name[-1])
         if self._is_toml and node.end - node.start > self._part:
             self._open_array(node, statement)
         elif not self._is_toml:

@@ -9,20 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tersely.split.identities import LONGEST_IDENTITY, MOST_IDENTITIES, is_identity
 from tersely.split.lines import find_lines, strip
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
 from tersely.split.sentences import split_units
 from tersely.split.xml import Sort, Token, is_xml, scan
 from tersely.units import Series
 
-_IDENTITY = re.compile(
-    r"(?:.*[:_-])?(?:id|uuid|name|title|key|path|file|filename|url|code|label|subject|symbol|guid|loc|host|hostname"
-    r"|(?:group|artifact|package|bundle|module)-?id)",
-    re.IGNORECASE,
-)
-"""Names of the elements that say which record their parent is."""
-_LONGEST_IDENTITY = 140
-_MOST_ANCHORS = 2
 _LONG_COMMENT = 80
 """Code points from which a comment above the root is a separate part."""
 _SPACE = re.compile(r"\sxml:space\s*=\s*[\"'](\w*)")
@@ -158,13 +151,13 @@ class _Reader:
         """Mark the elements that say which record their parent is."""
         found = 0
         for member in members:
-            if found == _MOST_ANCHORS:
+            if found == MOST_IDENTITIES:
                 return
-            if member.children or member.end - member.start > _LONGEST_IDENTITY:
+            if member.children or member.end - member.start > LONGEST_IDENTITY:
                 continue
             tokens = list(scan(self._text, member.start, member.end))
             elements = [token for token in tokens if token.name]
-            if len(elements) == 2 and _IDENTITY.fullmatch(elements[0].name):
+            if len(elements) == 2 and is_identity(elements[0].name):
                 member.is_anchor = True
                 found += 1
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tersely.split.identities import LONGEST_IDENTITY, is_identity
 from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
 from tersely.split.nodes import DEEPEST, Node, Sizes, split_comments
 from tersely.split.page_snapshots import tie_snapshot
@@ -33,8 +34,6 @@ _KEY = re.compile(
     :(?=[^\S\t]|$)""",  # a tab follows the addresses of `objdump -d`, and no key
     re.VERBOSE,
 )
-_IDENTITY = re.compile(r"(?:kind|dn|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
-_LONGEST_IDENTITY = 200
 _SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
 """Keys of settings; others may be names of people or labels."""
 _FIELD = re.compile(r"[A-Z][\w -]{0,39}:(?:\s|$)")
@@ -219,8 +218,8 @@ class _Reader(ScalarReader):
             children, end = self._read_value(index, key.end(), column, depth + 1, is_map=True)
         node = Node(self._at(index) + column, self._end(end))
         name = key["name"].strip("\"' ") if key else ""
-        if _IDENTITY.fullmatch(name):
-            node.is_anchor = end == index + 1 and not children and len(line) - column <= _LONGEST_IDENTITY
+        if is_identity(name):
+            node.is_anchor = end == index + 1 and not children and len(line) - column <= LONGEST_IDENTITY
         elif name == "metadata":
             node.is_anchor = bool(children)
         if depth < DEEPEST:
@@ -246,7 +245,7 @@ class _Reader(ScalarReader):
             first = children[0]
             is_line = first.end <= self.offset + self.lines.end_of(index)
             first.is_anchor |= (
-                is_line and not first.wants and first.end - first.start <= _LONGEST_IDENTITY // 2
+                is_line and not first.wants and first.end - first.start <= LONGEST_IDENTITY // 2
             )
             return children, end
         return self._read_value(index, at, column, depth + 1)
