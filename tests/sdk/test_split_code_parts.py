@@ -180,6 +180,15 @@ def test_a_docstring_is_opened_and_is_no_head() -> None:
     assert list_heads(text, units, find_unit(text, units, "lamps[7].burn")) == ["def burn(lamps):"]
 
 
+def test_a_docstring_of_two_strings_is_whole() -> None:
+    lines = [f"    Lamp {n} stands at mole {n}.\n\n" for n in range(30)]
+    docstring = f"\"\"\"Burn lamps.\n{''.join(lines[:15])}    \"\"\" '''\n{''.join(lines[15:])}    '''"
+    text = f"def burn(lamps):\n    {docstring}\n    lamps.burn()\n"
+    units = open_units(text, 200)
+    found = find_unit(text, units, "Lamp 7 stands")
+    assert text[found.start : found.end].strip() == docstring
+
+
 @pytest.fixture(params=["with grammars", "by indentation"])
 def _reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "by indentation":

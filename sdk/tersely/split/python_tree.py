@@ -22,6 +22,7 @@ from tersely.units import Series
 _SHORT = 60
 """Code points up to which neighbouring elements of a constant share a part, or a docstring joins its head."""
 _SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
+_OPENING = re.compile(r"\s*[a-zA-Z]?(\"{3}|'{3})")
 _SIGN = re.compile(r"\s*(?:/|\*(?!\*))")
 """The start of a parameter that decides how others are passed: `/`, `*` or `*args`."""
 
@@ -265,7 +266,10 @@ class _Python:
     def _open_text(self, node: Node, first: int, last: int, depth: int) -> None:
         """Open a docstring into its paragraphs. The lines with its quotes are their head and their tail."""
         lines = self._lines[first : last - 1]
-        if lines and not self._text[slice(*self._lines[last - 1])].strip("\"'\r\n\t "):
+        opening = _OPENING.match(self._read_lines(first, first))
+        if not (lines and opening and self._read_lines(last, last).strip() == opening[1]):
+            return
+        if opening[1] not in self._text[lines[0][0] : lines[-1][1]]:  # else it is several strings
             node.open(open_text(self._text, lines, self._sizes.part, depth + 1), Series())
 
     def _open_brackets(self, node: Node, statement: ast.stmt | ast.expr) -> None:
