@@ -159,3 +159,16 @@ def test_paragraphs_of_descriptions_are_no_fragments() -> None:
     stanza = f"Package: crane{{}}\nVersion: 1.{{}}\n{description}Homepage: https://crane.example/\n"
     text = "It is old.\n\nThe crane was painted.\n\n" + "\n".join(stanza.format(n, n) for n in range(4))
     assert [kind for kind, _ in list_units(text)] == ["sentence", "sentence", "stanza"]
+
+
+def test_a_paragraph_whose_lines_are_alike_is_prose() -> None:
+    text = (
+        "The pilot of the harbour counts the ropes on 2020-04-12. The\n"
+        "second pilot of the pier counts the lamps on 2024-12-14. The\n"
+        "third sleeps.\n"
+    )
+    assert [" ".join(unit.split()) for _, unit in list_units(text)] == [
+        "The pilot of the harbour counts the ropes on 2020-04-12.",
+        "The second pilot of the pier counts the lamps on 2024-12-14.",
+        "The third sleeps.",
+    ]

@@ -309,3 +309,18 @@ def test_a_picture_does_not_end_a_section_of_wikitext() -> None:
     sentence = "The lamp of the yard is red."
     assert find_needs(page.format("File"), sentence) == {"== Lamps =="}
     assert find_needs(page.format("Category"), sentence) == set()
+
+
+def test_an_underlined_heading_is_inside_the_title_after_a_hash() -> None:
+    text = "# Crane\n\nA crane lifts.\n\nRepair\n------\n\nThe crane stops.\n\n### Oil\n\nOil the winch.\n"
+    assert find_needs(text, "The crane stops.") == {"# Crane", "Repair\n------"}
+    assert find_needs(text, "Oil the winch.") == {"# Crane", "Repair\n------", "### Oil"}
+
+
+def test_a_centred_title_ends_the_clause_above_it() -> None:
+    prose = "The keeper of the pier counts all red ropes of the crane in the\nmorning, and in the evening.\n"
+    title = "How to Paint the Cranes".center(64)
+    text = f"  16. Ropes.\n\n  {prose}\n  17. Lamps.\n\n  {prose}\n{title}\n\n  Paint them. {prose[12:]}"
+    assert find_needs(text, "Paint them.") == {title.strip()}
+    code = text.replace(title, "    lift --all the red cranes")
+    assert find_needs(code, "Paint them.") == {"17. Lamps."}

@@ -14,6 +14,8 @@ from tersely.split.titles import BACK_MATTER, CARGO, is_question, is_stamped
 _HASHES = re.compile(r"\s*(#{1,6})")
 _SIGNED = re.compile(r"(={1,6})(?: .*|[^=](?:.*[^=])?\1)")
 """A heading after equals signs (AsciiDoc) or between them (wikitext): the more signs, the deeper."""
+_MARKDOWN_STYLES = ("\n=", "\n-")
+"""The signs below headings in Markdown, from the outermost. A text that begins with `# a` is Markdown."""
 _STARRED = re.compile(r"(\*{1,6}) (?!.*\*$)")
 """The stars before a heading of Org mode."""
 _LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
@@ -63,6 +65,8 @@ class Depths:
         if text[0] == "|":
             return PLAIN_DEPTH + len(text) - len(text.lstrip("|"))
         if hashes := _HASHES.match(text):
+            if not self._styles:
+                self._styles += _MARKDOWN_STYLES
             return len(hashes[1])
         if signed := _SIGNED.fullmatch(text.rsplit("\n", 1)[-1]):
             return len(signed[1])

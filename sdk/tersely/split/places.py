@@ -13,7 +13,7 @@ from tersely.split.forms import find_forms
 from tersely.split.lines import Block, Lines, remove_prefix, skip_comments, starts_run
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import SPEAKER
-from tersely.split.titles import SECTION, find_apart, find_titles
+from tersely.split.titles import CENTRED, SECTION, find_apart, find_titles
 
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
@@ -40,7 +40,7 @@ _DEFINITION = re.compile(r":[ \t]+(?=\S)")
 _DASHED = re.compile(r"[^\W\d_](?: ?[—–]|:[-—–])")
 """The last word of a line, and a dash that announces what is below, as in statutes."""
 _FEWEST_WORDS = 4
-_MOST_CALLERS, _CENTRED = 4, 8
+_MOST_CALLERS = 4
 _COMMENTS = ("#", "//", ";", "%")
 """Signs of comments, as `Block.prefix` has them. After `--`, CMake prints what it has found."""
 
@@ -152,7 +152,7 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
         if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
             indents[number] = 0  # a title centred above a table
     for number in range(len(blocks) - 2, -1, -1):
-        if blocks[number].kind == "heading" and indents[number] >= _CENTRED:
+        if blocks[number].kind == "heading" and indents[number] >= CENTRED:
             indents[number] = min(indents[number], indents[number + 1])
     for number in range(1, len(blocks)):
         definition = _DEFINITION.match(firsts[number])

@@ -56,7 +56,7 @@ SPEAKER = re.compile(
 _TERMINALS = (*STOPS, "?", "？", "؟")
 _PLAIN_NUMBER = re.compile(r"[\W_]*\d[\W\d_]*")
 _SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.) ?[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
-_NEXT_SENTENCE = re.compile(r"[^\W\d_]{2}[.!?] [^\W\d_a-z]")
+_NEXT_SENTENCE = re.compile(r"[^\W_]{2}[.!?] [^\W\d_a-z]")
 _NUMBER = re.compile(
     rf"(?:§+\s*|(?i:{COUNTED})\s+)?"
     r"\d{1,3}(?:\.\d{1,3})*[.)]*\s+"

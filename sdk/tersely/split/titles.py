@@ -55,6 +55,8 @@ _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 """How many there are of each kind, two columns of numbers, or a time. They are no titles."""
 _LONGEST_SECTION = 200
 _MOST_TITLE_WORDS, _MOST_INDENT, _NEAR = 12, 3, 3
+CENTRED = 8
+"""Smallest margins of a centred title, and their largest difference."""
 _LONG_PROSE = 40
 """Fewest code points of a paragraph right below its title."""
 _STAMPED = re.compile(
@@ -269,9 +271,18 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     is_flush = lines.indent(index) <= _MOST_INDENT or (
         lines.indent(index) == lines.indent(below) and not is_inner
     )
+    is_flush = is_flush or _is_centred(lines, index)
     is_title = is_flush and len(line) <= LONGEST_TITLE and len(line.split()) <= _MOST_TITLE_WORDS
     starts = not line[0].islower() and (line[0].isalnum() or line[0] in _OPENING)
     return "heading" if is_title and starts and _is_plain(line) else "line"
+
+
+def _is_centred(lines: Lines, index: int) -> bool:
+    """Return whether the margins on both sides of a line are wide and about equal."""
+    near = lines.texts[max(0, index - _NEAR) : index + _NEAR]
+    left = lines.indent(index)
+    right = max(len(line.rstrip()) for line in near) - len(lines.texts[index].rstrip())
+    return min(left, right) >= CENTRED and abs(left - right) <= CENTRED
 
 
 def _is_below_section(lines: Lines, index: int) -> bool:
