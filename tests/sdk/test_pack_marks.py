@@ -180,7 +180,8 @@ def ranges_of(text: str, *parts: str) -> Ranges:
     [
         ("A b.  C d.\tE f.", ("A b.", "C d.", "E f."), [0, 1, 2], "A b.  C d.\tE f."),
         ("A b. C d. E f.", ("A b.", "C d.", "E f."), [0, 2], "A b. E f."),
-        ("A b.\n\nC d.\n\nE f.", ("A b.", "C d.", "E f."), [0, 2], "A b.\nE f."),
+        ("A b.\n\nC d.\n\nE f.", ("A b.", "C d.", "E f."), [0, 2], "A b.\n\nE f."),
+        ("A b.\r\n \r\nC d. E f.", ("A b.", "C d.", "E f."), [0, 2], "A b.\r\n\r\nE f."),
         ("A b.\nC d. E f.", ("A b.", "C d.", "E f."), [0, 2], "A b.\nE f."),
         ("甲乙。丙丁。戊己。", ("甲乙。", "丙丁。", "戊己。"), [0, 2], "甲乙。戊己。"),
         ("- a\n  - b\n    - c", ("- a", "- b", "- c"), [0, 2], "- a\n    - c"),

@@ -172,3 +172,34 @@ def test_a_paragraph_whose_lines_are_alike_is_prose() -> None:
         "The second pilot of the pier counts the lamps on 2024-12-14.",
         "The third sleeps.",
     ]
+
+
+MANUAL = """\
+       LIFT    The crane lifts the rope.
+
+       There    is    one   file   for   each   user's   rope   under   the
+       /var/spool/cranes/ropes  directory.  Users are not allowed to edit a
+       rope by hand, because the crane would not see it.
+
+       NAME_REGEX
+              ACCEPT  means  that  the  name is taken.  DROP means the name
+              that does not match ^[a-z][-a-z0-9_]*$ is dropped  with  hook=1
+              and rope=2 set.  Nobody else sees it.
+
+       The mode of all ropes that are kept on the pier is 0700.   Note  that
+       there are ropes (such as --red, or the long ones) which require other
+       modes.
+"""
+
+
+def test_justified_lines_are_prose_although_they_have_wide_gaps_and_signs_of_code() -> None:
+    sentences = [" ".join(unit.split()) for kind, unit in list_units(MANUAL) if kind == "sentence"]
+    assert sentences == [
+        "There is one file for each user's rope under the /var/spool/cranes/ropes directory.",
+        "Users are not allowed to edit a rope by hand, because the crane would not see it.",
+        "ACCEPT means that the name is taken.",
+        "DROP means the name that does not match ^[a-z][-a-z0-9_]*$ is dropped with hook=1 and rope=2 set.",
+        "Nobody else sees it.",
+        "The mode of all ropes that are kept on the pier is 0700.",
+        "Note that there are ropes (such as --red, or the long ones) which require other modes.",
+    ]

@@ -2,14 +2,16 @@
 
 A blank line separates documents. A title has a line of its own. Between two kept units that are
 neighbours, the white space of the source stays as it is. If something was dropped between two kept units,
-the separator is the last line break before the second one, with the indentation of that unit. If there is
-no line break, it is a space. If the source has no white space there (Chinese, Japanese, Thai), there is no
-separator. Outside running text, and wherever a unit was cut, a mark shows the gap (see `pack.marks`). No
-separator and no mark is longer than the text that it replaces, so no compression is longer than its source.
+the separator is a blank line if there is one between them, otherwise the last line break before the second
+one. The indentation of that unit stays. Without a line break, the separator is a space. If the source has no
+white space there (Chinese, Japanese, Thai), there is no separator. Outside running text, and wherever a unit
+was cut, a mark shows the gap (see `pack.marks`). No separator and no mark is longer than the text that it
+replaces, so no compression is longer than its source.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -29,6 +31,8 @@ from tersely.split.documents import BETWEEN_DOCUMENTS, Split, title_line
 from tersely.split.lines import line_start
 from tersely.types import Citation, Document, Mark
 from tersely.units import Unit
+
+_BLANK_LINE = re.compile(r"(\r?\n)[ \t]*\1")
 
 Shifted = TypeVar("Shifted", Citation, Mark)
 
@@ -298,6 +302,8 @@ def _choose_separator(text: str, before: int, after: int) -> str:
     """Return the separator between `text[:before]` and `text[after:]`: the whole gap if it is white space."""
     if not (gap := text[before:after]) or gap.isspace():
         return gap
+    if paragraph := _BLANK_LINE.search(gap):
+        return paragraph[1] * 2
     if gap.endswith("\r\n"):
         return "\r\n"
     if gap[-1] in "\r\n":

@@ -21,7 +21,7 @@ from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
 from tersely.split.database import RECORD, open_records
 from tersely.split.figures import open_figures
 from tersely.split.gutters import GUTTER, hang
-from tersely.split.lines import Format, Lines, find_indent, find_lines, skip_while
+from tersely.split.lines import Format, Lines, find_indent, find_lines, is_wordy, skip_while
 from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 
@@ -29,6 +29,8 @@ _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 _GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
 _WIDE_GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S|^[A-Z]{3,}\s{2,}\S")
 """A gap that is too wide for justified text, or is after a word in capitals."""
+_SPACES = re.compile(r"(?<=[^\s.!?:;])(?<![.!?:;][\"')])\s+(?=\S)")
+"""Gaps between words, without those after the end of a sentence, which may be wider."""
 _GAP, _LONG = re.compile(r"\S {2}"), 60
 _FEWEST_GAPS, _WORDS_FOR_GAP = 2, 8
 """A line has columns if it has at least `_FEWEST_GAPS` gaps, and one for each `_WORDS_FOR_GAP` words."""
@@ -58,10 +60,17 @@ def have_gaps(texts: Sequence[str], edges: set[int]) -> bool:
     full = [len(text[:LONGEST_LINE].expandtabs().rstrip()) for text in texts[:-1]]
     is_justified = len(full) > 1 and max(full) - min(full) <= 1
     is_justified |= bool(full) and not edges.isdisjoint(full)
-    if is_justified:
-        lines = [text[:LONGEST_LINE].expandtabs().strip() for text in texts]
-    wide = any(map(_WIDE_GAP_IN_TEXT.search, lines))
-    return wide or (not is_justified and any(map(_is_dense, lines)))
+    if not is_justified:
+        return any(_WIDE_GAP_IN_TEXT.search(line) or _is_dense(line) for line in lines)
+    lines = [text[:LONGEST_LINE].expandtabs().strip() for text in texts]
+    uneven = [line for line in lines[:-1] if not _is_even(line)]
+    return any(map(_WIDE_GAP_IN_TEXT.search, [*uneven, *lines[-1:]]))
+
+
+def _is_even(line: str) -> bool:
+    """Return whether the gaps between words differ by at most one space, as in a justified line."""
+    gaps = [len(gap) for gap in _SPACES.findall(line)]
+    return bool(gaps) and max(gaps) - min(gaps) <= 1
 
 
 def _is_dense(line: str) -> bool:
@@ -70,12 +79,19 @@ def _is_dense(line: str) -> bool:
 
 
 def _is_justified(lines: Lines, index: int) -> bool:
-    """Return whether a line goes on with the sentence of the line above, and both are justified."""
-    if not index:
+    """Return whether a line is justified text: it continues the sentence of the line above, or it and the
+    line below have even gaps between many words. Either two lines are equally long."""
+    first, line, below = (
+        lines.texts[at][:LONGEST_LINE].expandtabs().rstrip() if 0 <= at < len(lines) else ""
+        for at in range(index - 1, index + 2)
+    )
+    if len(line) < _LONG:
         return False
-    above, line = (text[:LONGEST_LINE].expandtabs().rstrip() for text in lines.texts[index - 1 : index + 1])
-    is_near = lines.indent(index - 1) == lines.indent(index) and line.lstrip()[0].islower()
-    return is_near and abs(len(above) - len(line)) < 2 and len(line) >= _LONG
+    is_below = abs(len(first) - len(line)) < 2 and lines.indent(index - 1) == lines.indent(index)
+    if is_below and line.lstrip()[0].islower():
+        return True
+    is_even = all(is_wordy(text) and _is_even(text.lstrip()) for text in (line, below))
+    return is_even and abs(len(line) - len(below)) < 2 and lines.indent(index) == lines.indent(index + 1)
 
 
 def _find_columns_end(lines: Lines, index: int) -> int | None:

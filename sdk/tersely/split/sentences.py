@@ -39,7 +39,7 @@ from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_asciidoc, is_field
 from tersely.split.outline import find_links
 from tersely.split.pages import PageBreak, find_page_breaks, remove_breaks, tie_halves
 from tersely.split.prefixed import PREFIXED
-from tersely.split.prose import is_wrapped, split_prose
+from tersely.split.prose import split_prose
 from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
 from tersely.split.sentence_starts import find_sentence_starts
@@ -49,6 +49,7 @@ from tersely.split.stanzas import STANZA, WHOLE_STANZAS
 from tersely.split.streams import STREAMS
 from tersely.split.tables import TABLES
 from tersely.split.titles import is_stamped
+from tersely.split.wrapping import is_wrapped
 from tersely.split.xml import WHOLE_XML, XML
 from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
