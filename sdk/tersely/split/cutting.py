@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tersely.split.lines import Range, find_lines, mask, strip
+from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.split.prose import find_paragraphs, is_prose
 from tersely.split.sentence_starts import find_sentence_starts
-from tersely.units import Unit
+from tersely.units import Series, Unit
 
 LONGEST_SENTENCE = 1000
 """A sentence of at most this many code points is never cut. A longer one is text without punctuation."""
@@ -57,9 +58,22 @@ def _find_seams(text: str, unit: Unit) -> list[Range]:
     """Return the ranges that a unit may be cut into: lines, and the sentences of items and paragraphs."""
     if not unit.divisible:
         return [(unit.start, unit.end)]
-    parts = find_paragraphs(text, unit.start, unit.end)
     if unit.kind == "list_item":
-        parts = [((unit.start, unit.end), is_prose(" ".join(text[unit.start : unit.end].split())))]
+        is_paragraph = is_prose(" ".join(text[unit.start : unit.end].split()))
+        return list(_find_parts(text, (unit.start, unit.end), is_paragraph))
+    return _find_sentences_and_lines(text, unit.start, unit.end)
+
+
+def open_described(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the sentences and lines of a block, such as an option with its description, as its parts. The
+    first one is their head, and short neighbours share a part."""
+    spans = filter(None, (strip(text, *seam) for seam in _find_sentences_and_lines(text, start, end)))
+    nodes = join_lines(list(spans)[1:], sizes.part // 4)
+    return Node(start, end, nodes, Series()) if nodes else None
+
+
+def _find_sentences_and_lines(text: str, start: int, end: int) -> list[Range]:
+    parts = find_paragraphs(text, start, end)
     return [seam for part, is_paragraph in parts for seam in _find_parts(text, part, is_paragraph)]
 
 

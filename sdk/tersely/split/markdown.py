@@ -171,10 +171,10 @@ def _find_marked_end(lines: Lines, index: int) -> int | None:
 
 def _find_ruled_end(lines: Lines, index: int) -> int | None:
     """Return the index after a title that is underlined, or between two rules."""
-    line = lines.texts[index]
-    if len(line) > _LONGEST_UNDERLINED:
+    line, *following = lines.texts[index : index + 3]
+    has_cells = any(text.lstrip().startswith("|") for text in (line, *following[:1]))
+    if len(line) > _LONGEST_UNDERLINED or has_cells:
         return None
-    following = lines.texts[index + 1 : index + 3]
     if following and _SIGNS.match(following[0]) and not (_RULE.match(line) or _SIGNS.match(line)):
         return index + 2 if len(following[0].rstrip()) >= len(line.rstrip()) else None
     if _RULE.match(line) or _SIGNS.match(line):
@@ -194,7 +194,7 @@ def _find_framed_end(lines: Lines, index: int) -> int | None:
     if len(framed) < 3:
         return None
     rule, title, below = framed
-    is_framed = rule == below and len(rule) == len(title) <= _LONGEST_UNDERLINED
+    is_framed = rule == below and len(rule) == len(title) <= _LONGEST_UNDERLINED and title[0] != "|"
     return index + 3 if is_framed and not _RULE.match(title) else None
 
 

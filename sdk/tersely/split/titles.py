@@ -55,6 +55,8 @@ _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 """How many there are of each kind, two columns of numbers, or a time. They are no titles."""
 _LONGEST_SECTION = 200
 _MOST_TITLE_WORDS, _MOST_INDENT, _NEAR = 12, 3, 3
+_DESCRIBED = re.compile(r"\S+(?: \S+)*?(?: {2,}|\t+)[a-z]")
+"""A term, a gap, and its description, as in `126    if the crane cannot lift`."""
 CENTRED = 8
 """Smallest margins of a centred title, and their largest difference."""
 _LONG_PROSE = 40
@@ -167,7 +169,7 @@ def _is_plain(line: str) -> bool:
     if " " in line and not any(map(str.isalpha, line)):
         return False
     ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
-    return not ends and is_wordy(line) and not _NUMBERS.match(line)
+    return not ends and is_wordy(line) and not _NUMBERS.match(line) and not _DESCRIBED.match(line)
 
 
 def is_question(line: str) -> bool:
