@@ -1,5 +1,5 @@
-"""Blocks between two lines: delimiters of AsciiDoc, with the title and the attributes above, and environments
-of LaTeX."""
+"""Blocks between two lines: delimiters of AsciiDoc, with the title and the attributes above, environments of
+LaTeX, and drawers of Org mode."""
 
 from __future__ import annotations
 
@@ -57,7 +57,13 @@ def _find_environment_end(lines: Lines, index: int) -> int | None:
     return None
 
 
+def _find_drawer_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the properties of a heading of Org mode."""
+    return find_closing_line(lines, index, index, lambda line: line.strip() == ":END:")
+
+
 DELIMITED = (
+    Format("code", re.compile(r"[ \t]*:[A-Z]+:[ \t]*$", re.MULTILINE), _find_drawer_end),
     Format("code", _BEGIN, _find_environment_end),
     Format("heading", _ANCHOR, _find_anchored_end),
     Format("code", re.compile(rf"(?:{_ABOVE.pattern}|{_DELIMITER.pattern})", re.MULTILINE), _find_block_end),

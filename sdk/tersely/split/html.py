@@ -23,6 +23,12 @@ _BLOCK = re.compile(
 )
 _COMMENT_OR_CODE = re.compile(r"`[^`\n]*`|<!--")
 _COMMENT, _COMMENT_END = "<!--", "-->"
+_HEADING = re.compile(r"^(?:#{1,6} +\S|={2,6}[^=\n]+={2,6}[ \t]*$|={1,6} +[^\W_]|\*{2,6} +\S)", re.MULTILINE)
+_WRAPPER = re.compile(
+    r" {0,3}(?:</?(?:div|section|article|main|aside|span|a|p|center|details)\b[^<>]*>[ \t]*)++", re.IGNORECASE
+)
+_INNER = re.compile(r"\s+\S|<(?!span|a\b)")
+"""A line of HTML, or of code."""
 _STRING = re.compile(r"([\"'])<!--(?:(?!-->)[^\n])*?\1")
 """A string that opens a comment and does not close it."""
 _INK = re.compile(r"[^\n]")
@@ -52,6 +58,30 @@ def find_comments(text: str) -> list[Range]:
             position = closing + len(_COMMENT_END)
             found.append((opening.start(), position))
             index = lines.find(position - 1)
+    return found
+
+
+def find_wrappers(text: str) -> list[Range]:
+    """Return the lines of a masked text that hold only tags, such as `<div>` and `<a id="x"></a>`, in order.
+
+    In Markdown and wiki markup, which the text must be, they wrap its paragraphs and say nothing. Lines in
+    fenced blocks and in paragraphs of HTML do not count.
+    """
+    if not _HEADING.search(text):
+        return []
+    lines = Lines(text)
+    found: list[Range] = []
+    index = 0
+    while (index := lines.skip_blank(index)) < len(lines):
+        if end := find_fence_end(lines, index):
+            index = end
+            continue
+        end = lines.find_blank(index)
+        rows = range(index, end)
+        own = [row for row in rows if _WRAPPER.fullmatch(lines.texts[row])]
+        is_html = any(_INNER.match(lines.texts[row]) for row in rows if row not in own)
+        found += [] if is_html else [(lines.starts[row], lines.end_of(row)) for row in own]
+        index = end
     return found
 
 

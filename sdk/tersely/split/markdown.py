@@ -31,7 +31,9 @@ _ORG = (
     re.compile(r"^\*{2,6} +\S(?!.*\*[ \t]*$)", re.MULTILINE),
     re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
 )
-_SIGNED = re.compile(r"^={1,6} *\S", re.MULTILINE)
+_SIGNED = re.compile(r"^(?:={1,6} +\S|={2,6}[^=\n]+={2,6}[ \t]*$)", re.MULTILINE)
+_CLOSED = re.compile(r"(={2,6})[^=]+\1\s*")
+"""A heading of wikitext, which may be right below other text."""
 _ASCIIDOC = (
     re.compile(r"^={1,5} [^\W_](?!.*=[ \t]*$)", re.MULTILINE),
     re.compile(r"^(?:\[[\w%.,\"'= #-]+\]|:[a-z][\w-]*:.*|\|===)[ \t]*$", re.MULTILINE),
@@ -48,7 +50,7 @@ _FIELD = re.compile(r"[ \t]{2,}[A-Z][\w-]*(?: [A-Z][\w-]*)?: \S")
 _MARKED = re.compile(
     rf"""{_HASHES.pattern}
     | \*{{1,6}}\ +\S                                                    # org
-    | ={{1,6}}\ +[^\W_]                                                 # AsciiDoc
+    | ={{1,6}}\ +[^\W_] | ={{2,6}}\ +[<\[]                               # AsciiDoc, wikitext
     | [ \t]*\\(?:part|chapter|(?:sub){{0,2}}section)\*?\{{              # LaTeX
     | [ \t]*\\(?:sub)?paragraph\*?\{{[^\n}}]*\}}[ \t]*$
     | =(?:head[1-6]|item)\ +\S                                          # POD
@@ -153,10 +155,10 @@ def _find_marked_end(lines: Lines, index: int) -> int | None:
     """Return the index after a heading that signs in its own line show; None for a comment, or a long line.
 
     Stars begin headings only in org, and list items elsewhere. Equals signs begin a heading only below a
-    blank line.
+    blank line, or if they also end it.
     """
     line = lines.texts[index]
-    if line[0] == "=" and index and not lines.is_blank(index - 1):
+    if line[0] == "=" and index and not (lines.is_blank(index - 1) or _CLOSED.fullmatch(line)):
         return None
     neighbours = lines.texts[max(index - 1, 0) : index] + lines.texts[index + 1 : index + 2]
     is_comment = _COMMENT.match(line) and (

@@ -30,7 +30,7 @@ from tersely.split.delimited import DELIMITED
 from tersely.split.diffs import DIFFS
 from tersely.split.figures import FIGURES
 from tersely.split.fragments import join_fragments
-from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments
+from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments, find_wrappers
 from tersely.split.json_values import JSON
 from tersely.split.likeness import Likeness
 from tersely.split.lines import Block, Format, Lines, Range, divide, mask, strip, unify_crlf
@@ -107,6 +107,9 @@ def _split_text(text: str) -> list[Unit]:
     visible = join_fragments(remove_breaks(plain, breaks) if breaks else plain)
     comments = find_comments(visible) if "<!--" in visible else []
     visible = blank(visible, comments) if comments else visible
+    wrappers = find_wrappers(visible) if "</" in visible else []
+    visible = blank(visible, wrappers) if wrappers else visible
+    comments = sorted([*comments, *wrappers])
     furniture = [strip(text, page.start, page.end) for page in breaks if not _overlapping(comments, page)]
     comments = sorted([*comments, *filter(None, furniture)])
     visible = blank(visible, [marker for own in conflicts for marker in own]) if conflicts else visible
