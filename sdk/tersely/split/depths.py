@@ -77,13 +77,14 @@ class Depths:
         if trailed := _TRAILED.fullmatch(text):
             self._first_word = self._first_word or trailed[1]
             return RULED_DEPTH + (trailed[1] != self._first_word)
-        if is_question(text) or is_stamped(text):
+        numbered = None if is_version(place.line) else CLAUSE.match(text)
+        if is_stamped(text) or (is_question(text) and not (numbered and "." in numbered["number"])):
             return _QUESTION
         if CARGO.match(place.line):
             return _RULED
         if "\n" not in text and (depth := self._find_counted(place, text)):
             return depth
-        if (numbered := CLAUSE.match(text)) and not is_version(place.line):
+        if numbered:
             return NUMBERED_DEPTH + min(_MAX_OFFSET, numbered["number"].count("."))
         rule = text.rsplit("\n", 1)[-1].strip()[:1]
         if "\n" in text and not rule.isalnum():

@@ -198,7 +198,13 @@ class State:
         is_below = last and place.above and place.above.units[0] == last.begin
         if last and is_below and _FIRST.match(place.line) and not _COUNTED_TITLE.match(last.line):
             last.depth = min(last.depth, depth - _ABOVE)  # all titles of the series are inside its section
-        while self.headings and self.headings[-1].ends_at(depth, place.indent):
+        around = next(
+            (at for at, head in enumerate(self.headings) if _is_outside(place.line, head.line)),
+            len(self.headings),
+        )
+        while len(self.headings) > around or (
+            self.headings and self.headings[-1].ends_at(depth, place.indent)
+        ):
             ended = self.headings.pop()
             announcer = ended.announcer if ended.depth == depth else None
             above_sender += self.sender is not None and ended.begin < self.sender.begin
@@ -255,3 +261,10 @@ class State:
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
         return [*(head for stack in stacks for head in stack), *(head for head in slots if head)]
+
+
+def _is_outside(line: str, above: str) -> bool:
+    """Return whether a title with a number such as 2.1 is not in the section of another one, such as 1."""
+    clauses = (CLAUSE.match(line), CLAUSE.match(above))
+    numbers = [clause["number"] for clause in clauses if clause]
+    return len(numbers) == 2 and "." in numbers[0] and not numbers[0].startswith(f"{numbers[1]}.")

@@ -8,7 +8,7 @@ from tersely.split.sentence_starts import LABELLED, PROOF
 
 CLAUSE = re.compile(
     r"\s*(?:§+\s*|(?P<word>(?i:section|article|chapter|part|clause)\s+))?"
-    r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?(word)[.):]*|[.)]*)\s+\S"
+    r"(?P<number>(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*)(?(word)[.):]*|[.)]*)\s+\S"
 )
 RUN_IN = re.compile(
     r"\s*(?:§+\s*|(?i:section|article|clause)\s+)?\d{1,3}(?:\.\d{1,3})*[.):]*\s+[A-Z][\w'’-]*"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tersely.split import headlines, surroundings
+from tersely.split import comments, headlines, surroundings, terms
 from tersely.split.cycles import find_cycles
 from tersely.split.depths import Depths
 from tersely.split.enclosures import SILENT, Enclosures, find_anchor, find_names, names_columns, names_record
@@ -57,7 +57,7 @@ class _LinkFinder:
         self._dividers: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
-        self._comments = {-1, *(place.units[0] for place in places if headlines.is_note(place))}
+        self._comments = {-1, *(place.units[0] for place in places if comments.is_note(place))}
         """Comments, and -1 for no unit. A head is kept with the first other unit under it."""
         self._names: dict[int, int] = {}
         """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
@@ -102,13 +102,13 @@ class _LinkFinder:
             if not divides:
                 self._add_heads(place, state)
             state.separator = self._head(place.units[0], place) if divides else None
-        with_body = {need for needs in self._needs.values() for need in needs}
+        frames = self._dividers | {at for needs in self._needs.values() for at in needs if at in self._frames}
         headlines.tie_labels(self._places, self._needs, self._bodies)
         self._tie_heads()
-        headlines.tie_comments(self._places, self._needs)
+        comments.tie_comments(self._places, self._needs)
         headlines.tie_underlines(self._places, self._needs)
+        terms.tie_terms(self._places, self._needs)
         links: dict[int, Link] = {}
-        frames = self._dividers | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
             needs = tuple(sorted(self._needs.get(unit, set[int]()) - {unit}))
             if needs or unit in frames:

@@ -46,7 +46,7 @@ _PLAIN_NUMBER = re.compile(r"[\W_]*\d[\W\d_]*")
 _SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.) ?[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
 _NUMBER = re.compile(
     rf"(?:§+\s*|(?i:{COUNTED})\s+)?"
-    r"\d{1,3}(?:\.\d{1,3})*[.)]*\s+"
+    r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.)]*\s+"
 )
 """The number of a clause. Its full stop ends no sentence."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")

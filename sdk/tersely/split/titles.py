@@ -22,6 +22,7 @@ from tersely.split.counted_titles import (
 from tersely.split.divisions import begins_division, names_division
 from tersely.split.forms import find_labels
 from tersely.split.lines import Block, Lines, is_wordy, starts_run
+from tersely.split.markers import CLAUSE
 from tersely.units import Kind
 
 _CARGO = r"(?:Running\ (?:unittests\ )?\S+\ \(\S*target\S*\)|Doc-tests\ [\w-]+)\s*$"
@@ -169,7 +170,8 @@ def _is_plain(line: str) -> bool:
     if " " in line and not any(map(str.isalpha, line)):
         return False
     ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
-    return not ends and is_wordy(line) and not _NUMBERS.match(line) and not _DESCRIBED.match(line)
+    words = line[numbered.end("number") :] if (numbered := CLAUSE.match(line)) else line
+    return not ends and is_wordy(words) and not _NUMBERS.match(line) and not _DESCRIBED.match(line)
 
 
 def is_question(line: str) -> bool:
