@@ -257,7 +257,13 @@ def test_a_heading_above_the_threshold_comes_with_its_best_line() -> None:
 
 @pytest.mark.parametrize(
     ("opening", "limit", "comes"),
-    [("It", 40, True), ("This pump", 40, True), ("Italy", 40, False), ("It", 24, False)],
+    [
+        ("It", 40, True),
+        ("This pump", 40, True),
+        ("Otherwise it", 40, True),
+        ("Italy", 40, False),
+        ("It", 24, False),
+    ],
 )
 def test_a_sentence_that_refers_to_the_one_before_brings_it(opening: str, limit: int, comes: bool) -> None:
     others = [f"Rain number {n} fell here." for n in range(12)]

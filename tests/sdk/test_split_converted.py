@@ -78,3 +78,89 @@ def test_properties_of_org_mode_are_one_part_below_their_heading() -> None:
 @pytest.mark.parametrize("line", ["<span></span>\n", "</div>\n\n", "== a ", ":PROPERTIES:\n", "<div> "])
 def test_many_tags_and_drawers_take_linear_time(line: str) -> None:
     assert grows_linearly(lambda size: split_units("# A\n\n</p>\n" + line * (size // len(line))))
+
+
+LYNX = """\
+Ropes
+
+   A rope list keeps its ropes in order. It will sort them by their length
+   whenever a crane is added to the harbour, or a rope is cut.
+
+   Here is a crane with its ropes:
+class Crane(Base):
+    name = Column(String)
+
+    ropes = relationship("Rope")
+
+   The usual crane keeps all of its ropes in the order in which it was
+   given them, and never sorts them again, so a long rope may stand below
+   a short one. When a rope is cut, nobody sees it.
+
+   Make one with a factory:
+crane = Crane()
+crane.ropes.append(Rope())
+print(crane.ropes[0].length)
+# a comment
+print(crane.name)
+"""
+
+
+def test_a_page_with_code_at_the_margin_is_no_python() -> None:
+    kinds = {kind for kind, unit in list_units(LYNX) if "rope may stand" in unit or "A rope list" in unit}
+    assert kinds == {"sentence"}
+
+
+def test_a_comment_in_an_example_is_no_heading() -> None:
+    text = "Cranes\n\nLift it as follows.\n\n# Find the rope.\nmkdir /tmp/rope\nls /tmp\n\nAsk Ada.\n"
+    assert find_needs(text, "Ask Ada.") == {"Cranes"}
+    assert find_needs("# Find the rope.\n\nAsk Ada.\n", "Ask Ada.") == {"# Find the rope."}
+
+
+DEFINITIONS = """\
+The scripts are:
+
+preinst
+
+This script runs before the crane is unpacked.
+
+Many of these scripts stop the crane.
+
+postinst
+
+This script paints the crane.
+
+postrm {0 | 1}
+
+This script sells the crane.
+
+All scripts are kept in one folder.
+"""
+
+
+def test_a_definition_needs_the_term_above_it_although_nothing_marks_it() -> None:
+    assert "preinst" in find_needs(DEFINITIONS, "Many of these scripts stop the crane.")
+    assert "postrm {0 | 1}" in find_needs(DEFINITIONS, "This script sells the crane.")
+    assert "This script sells the crane." in find_needs(DEFINITIONS, "postrm {0 | 1}")
+    assert not find_needs(DEFINITIONS, "All scripts are kept in one folder.") & {"postrm {0 | 1}", "postinst"}
+
+
+def test_a_numbered_title_is_not_inside_a_section_with_another_number() -> None:
+    text = "Appendix A. Cranes\n\nA.2. Oiling cranes/ropes\n\nOil it.\n\nA.5. Lamps at night\n\nLight it.\n"
+    assert find_needs(text, "Oil it.") == {"A.2. Oiling cranes/ropes", "Appendix A. Cranes"}
+    assert find_needs(text, "Light it.") == {"A.5. Lamps at night", "Appendix A. Cranes"}
+
+
+def test_a_row_between_rules_and_a_described_code_are_no_titles() -> None:
+    lines = [
+        "STATUS",
+        "   It is:",
+        "   0      if it lifts",
+        "   126    if the crane cannot lift",
+        "   1      else.",
+    ]
+    text = "\n\n".join(lines)
+    assert find_needs(text, "126    if the crane cannot lift") >= {"STATUS"}
+    table = (
+        "CRANES\n\n  Two:\n\n    -----------\n    | <A> | B |\n    -----------\n\n  Ask Ada for the key.\n"
+    )
+    assert "CRANES" in find_needs(table, "Ask Ada for the key.")

@@ -23,8 +23,11 @@ _MAX_PRICED_TOKENS = 64
 """A longer unit is ranked as if it had this many tokens, so that a table can compete."""
 MARK_TOKENS = 8
 """Approximate number of tokens of a mark."""
-_REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
-"""The start of a sentence that says little without the one before it."""
+_REFERENCE = re.compile(
+    r"(?:Its?|This|These|They|Those|Such|The default"
+    r"|Otherwise|Instead|If (?:so|not)|In (?:this|that|such) case)\b"
+)
+"""The start of a sentence that says little without the one before it, or something else."""
 _CONTEXT_SHARE = 1 / 4
 """Largest share of the limit for such a sentence and what is added in front of it."""
 _HEADS_SHARE = 0.5

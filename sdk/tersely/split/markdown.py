@@ -40,6 +40,8 @@ _ASCIIDOC = (
 )
 _HASHES = re.compile(r"[ ]{0,3}[#]{1,6}[^\S\n]+\S", re.MULTILINE)
 _COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
+_COMMAND = re.compile(r"[ \t]*(?:[a-z]|[$./]\S|[A-Z_]+=|\$ )")
+"""The line below a comment in an example. Running text begins with a capital."""
 _NAMED = re.compile(r"[^\W\d][\w.-]*(?:[/=]|::?<?\s)")
 """The start of a line with a name and a value."""
 _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
@@ -166,6 +168,7 @@ def _find_marked_end(lines: Lines, index: int) -> int | None:
     )
     # A comment in an example, in a text whose headings have no signs.
     is_tight = line[:2] == "# " and len(neighbours) == 2 and all(map(str.strip, neighbours))
+    is_tight |= line[:2] == "# " and index > 0 and _COMMAND.match(neighbours[-1]) is not None
     is_comment = is_comment or (is_tight and not lines.has(_DEEPER))
     is_item = line[0] == "*" and not _has_starred_headings(lines)
     return None if is_comment or is_item or len(line) >= LONGEST_ITEM else index + 1

@@ -69,6 +69,10 @@ _OPERATOR = re.compile(r"[ \t]*(?:(?:and|or|in|is|if|for)\b|[-+*/|&%=<>.,:])")
 _CLOSER = re.compile(r"[ \t]*[)\]}]")
 
 
+_MOST_PROSE = 2
+"""Most lines of prose in the blocks with an error, without docstrings."""
+
+
 class Chunk(NamedTuple):
     """Lines of an excerpt that parse, or a block with an error."""
 
@@ -84,8 +88,8 @@ class Chunk(NamedTuple):
 def is_excerpt(text: str) -> bool:
     """Return whether most lines of a text are Python, and no line outside of Python is prose at the margin.
 
-    Such a text is an excerpt of a module. It has at most WINDOW code points, because a text may be parsed
-    many times.
+    Such a text is an excerpt of a module. A block with an error has at most a few lines of prose, unless they
+    are a docstring. It has at most WINDOW code points, because a text may be parsed many times.
     """
     if len(text) > WINDOW or not EXCERPT.search(text):
         return False
@@ -93,19 +97,21 @@ def is_excerpt(text: str) -> bool:
     if not any(chunk.module is None or _is_code(chunk.module) for chunk in chunks):
         return False
     lines = Lines(text)
-    inside = outside = at = 0
+    inside = outside = prose = at = 0
     for index, line in enumerate(lines.texts):
         while at < len(chunks) and chunks[at].end <= lines.starts[index]:
             at += 1
         if at < len(chunks) and chunks[at].start <= lines.starts[index]:
             inside += not lines.is_blank(index)
+            has_error = chunks[at].module is None and not _QUOTES.search(text, *chunks[at][:2])
+            prose += has_error and lines.likeness(index) is Likeness.PROSE
         elif line == "--" or (
             line[:1] not in ("", " ", "\t", "#") and lines.likeness(index) is Likeness.PROSE
         ):
             return False  # grep prints `--` between parts of a file
         else:
             outside += not lines.is_blank(index)
-    return inside >= outside
+    return inside >= outside and prose <= _MOST_PROSE
 
 
 @lru_cache(maxsize=1)
