@@ -164,3 +164,27 @@ def test_a_row_between_rules_and_a_described_code_are_no_titles() -> None:
         "CRANES\n\n  Two:\n\n    -----------\n    | <A> | B |\n    -----------\n\n  Ask Ada for the key.\n"
     )
     assert "CRANES" in find_needs(table, "Ask Ada for the key.")
+
+
+def test_a_paragraph_is_wrapped_although_its_lines_have_links_and_words_of_code() -> None:
+    text = (
+        "`lift`\n"
+        ":   Lift a rope like `hold`, but fall back to holding it if the crane\n"
+        "    couldn't lift it.\n"
+        "\n"
+        "The first step to using more than one crane with a rope is to tell\n"
+        "Cranes about the ropes in your harbour. This is done using\n"
+        "the [`ROPES`](../../harbour/settings.html#harbour-setting-ROPES) setting. This maps all ropes,\n"
+        "which are a way to refer to one crane throughout a harbour.\n"
+        "\n"
+        "If a rope is not held, but its crane is, its length is found by the\n"
+        "`Left`\n"
+        "and `Right`\n"
+        "options. Set them early.\n"
+    )
+    sentences = [" ".join(unit.split()) for kind, unit in list_units(text) if kind == "sentence"]
+    assert (
+        ": Lift a rope like `hold`, but fall back to holding it if the crane couldn't lift it." in sentences
+    )
+    assert any(one.endswith("is to tell Cranes about the ropes in your harbour.") for one in sentences)
+    assert sentences[-1] == "Set them early."

@@ -27,7 +27,7 @@ from tersely.split.titles import (
     is_stamped,
     is_title,
 )
-from tersely.split.wrapping import LABEL, LED, TERMINALS, are_fields, is_wrapped
+from tersely.split.wrapping import LABEL, LED, TERMINALS, are_fields, is_wrapped, measure_width
 from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
@@ -102,7 +102,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     widths = dict[int, int]()  # for each indent, the length of its longest line
     for number, line in enumerate(texts, first):
         indent = lines.indent(number)
-        widths[indent] = max(widths.get(indent, 0), len(line.rstrip()))
+        widths[indent] = max(widths.get(indent, 0), measure_width(line))
     prefixes = [found[0].strip() if (found := PREFIX.match(line)) else "" for line in texts]
     is_record = _is_record(texts)
     spoken = [not is_record and SPEAKER.match(line) is not None for line in texts]
@@ -138,7 +138,12 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and not (signed[line - 1] or cited[line])
             and not (line - start == 1 and ends_with_period(texts[start]))
             and (
-                is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
+                is_wrapped(
+                    texts[line - 1],
+                    texts[line],
+                    widths[lines.indent(first + line - 1)],
+                    is_inside=line - start > 1,
+                )
                 or (fragments and is_fragment(*texts[line - 1 : line + 2]))
             )
         ):

@@ -29,19 +29,29 @@ _WIDTHS = range(40, 131)
 _NEARLY_FULL = 0.75
 _WRAPPED = 30
 """Fewest code points of a line if its sentence may continue in the next line."""
-_HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
-"""The start of an item, whose further lines are indented."""
+_HANGING = re.compile(r"\s*(?:[-*+•:]|\S{1,4}[.)])\s")
+"""The start of an item or a definition, whose further lines are indented."""
 _COUNTED = re.compile(r"\s*\d{1,3}(?:\.\d{1,3})+[.)]?\s+")
 """The number before a clause. Its further lines may be indented like its text."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
+_ADDRESS = re.compile(r"\]\(\S{24,}|\S{40,}")
+"""The target of a link, or another word that is too long to be wrapped."""
 _UNFINISHED = re.compile(r"\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which)$")
 """A word that ends no sentence."""
 _LARGEST_INDENT = 8
 """Largest indent of the first line of a paragraph."""
 
 
-def is_wrapped(left: str, right: str, width: int) -> bool:
-    """Return whether the break between two lines only wraps a paragraph that is `width` characters wide."""
+def measure_width(line: str) -> int:
+    """Return the length of a line without its addresses, which are there since it was wrapped."""
+    return len(_ADDRESS.sub("", line).rstrip())
+
+
+def is_wrapped(left: str, right: str, width: int, *, is_inside: bool = False) -> bool:
+    """Return whether the break between two lines only wraps a paragraph that is `width` characters wide.
+
+    `is_inside`: whether the paragraph began above these lines.
+    """
     left = remove_prefix(left.rstrip())
     if not is_wordy(left):
         return False
@@ -66,7 +76,8 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
         return False
     if word is None or word[1][0].islower():
         ends = left.endswith(TERMINALS) and not is_abbreviation(left.split()[-1], right)
-        return not ends and len(left) >= min(_WRAPPED, width // 2)
+        is_inside &= left.lstrip()[0].islower() and not left.endswith((";", ":"))
+        return not ends and (is_inside or len(left) >= min(_WRAPPED, width // 2))
     if left.endswith((",", "-", "，", "、")) or _UNFINISHED.search(left):
         return True
     if width not in _WIDTHS or left.endswith(":"):

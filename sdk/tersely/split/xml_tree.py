@@ -151,7 +151,7 @@ class _Reader:
         """Mark the elements that say which record their parent is."""
         found = 0
         for member in members:
-            if found == MOST_IDENTITIES:
+            if found >= MOST_IDENTITIES:
                 return
             if member.children or member.end - member.start > LONGEST_IDENTITY:
                 continue
