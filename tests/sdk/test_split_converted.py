@@ -188,3 +188,8 @@ def test_a_paragraph_is_wrapped_although_its_lines_have_links_and_words_of_code(
     )
     assert any(one.endswith("is to tell Cranes about the ropes in your harbour.") for one in sentences)
     assert sentences[-1] == "Set them early."
+
+
+def test_a_quotation_may_have_lines_without_text() -> None:
+    quotation = "> The crane of the harbour has been red for as long as anyone can\n> remember.\n>\n> it lifts\n"
+    assert any("remember." in unit for _, unit in list_units(quotation))

@@ -76,7 +76,7 @@ def is_wrapped(left: str, right: str, width: int, *, is_inside: bool = False) ->
         return False
     if word is None or word[1][0].islower():
         ends = left.endswith(TERMINALS) and not is_abbreviation(left.split()[-1], right)
-        is_inside &= left.lstrip()[0].islower() and not left.endswith((";", ":"))
+        is_inside &= left.lstrip()[:1].islower() and not left.endswith((";", ":"))
         return not ends and (is_inside or len(left) >= min(_WRAPPED, width // 2))
     if left.endswith((",", "-", "，", "、")) or _UNFINISHED.search(left):
         return True
