@@ -261,6 +261,7 @@ def test_a_heading_above_the_threshold_comes_with_its_best_line() -> None:
         ("It", 40, True),
         ("This pump", 40, True),
         ("Otherwise it", 40, True),
+        ("Instead of", 40, False),
         ("Italy", 40, False),
         ("It", 24, False),
     ],

@@ -44,6 +44,7 @@ def test_lines_of_tags_hide_no_heading_of_wikitext() -> None:
 def test_tags_of_a_fragment_of_html_are_text() -> None:
     text = "# Crane\n\nWrite this:\n\n<div>\n  <b>Crane</b>\n</div>\n\n```\n<div>\n\n</div>\n```\n"
     assert "comment" not in {kind for kind, _ in list_units(text)}
+    assert "comment" not in {kind for kind, _ in list_units("# Crane\n\nWrite:\n```\n<div>\n\n</div>\n```\n")}
     code = "def lift():\n    return crane\n\n\n<div>\n\n</div>\n"
     assert "comment" not in {kind for kind, _ in list_units(code)}
 
@@ -191,5 +192,7 @@ def test_a_paragraph_is_wrapped_although_its_lines_have_links_and_words_of_code(
 
 
 def test_a_quotation_may_have_lines_without_text() -> None:
-    quotation = "> The crane of the harbour has been red for as long as anyone can\n> remember.\n>\n> it lifts\n"
+    quotation = (
+        "> The crane of the harbour has been red for as long as anyone can\n> remember.\n>\n> it lifts\n"
+    )
     assert any("remember." in unit for _, unit in list_units(quotation))

@@ -25,7 +25,7 @@ MARK_TOKENS = 8
 """Approximate number of tokens of a mark."""
 _REFERENCE = re.compile(
     r"(?:Its?|This|These|They|Those|Such|The default"
-    r"|Otherwise|Instead|If (?:so|not)|In (?:this|that|such) case)\b"
+    r"|Otherwise|Instead(?! of)|If (?:so|not)|In (?:this|that|such) case)\b"
 )
 """The start of a sentence that says little without the one before it, or something else."""
 _CONTEXT_SHARE = 1 / 4

@@ -76,7 +76,9 @@ def find_wrappers(text: str) -> list[Range]:
         if end := find_fence_end(lines, index):
             index = end
             continue
-        end = lines.find_blank(index)
+        end = index
+        while end < len(lines) and not (lines.is_blank(end) or find_fence_end(lines, end)):
+            end += 1
         rows = range(index, end)
         own = [row for row in rows if _WRAPPER.fullmatch(lines.texts[row])]
         is_html = any(_INNER.match(lines.texts[row]) for row in rows if row not in own)
