@@ -196,3 +196,9 @@ def test_a_quotation_may_have_lines_without_text() -> None:
         "> The crane of the harbour has been red for as long as anyone can\n> remember.\n>\n> it lifts\n"
     )
     assert any("remember." in unit for _, unit in list_units(quotation))
+
+
+def test_a_note_is_inside_its_section() -> None:
+    text = "Cranes\n\nA crane lifts.\n\nNote\n\nIt is red.\n\nLamps\n\nA lamp shines.\n"
+    assert find_needs(text, "It is red.") == {"Cranes", "Note"}
+    assert find_needs(text, "A lamp shines.") == {"Lamps"}

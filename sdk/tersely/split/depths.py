@@ -8,7 +8,7 @@ from tersely.split.counted_titles import SERIES
 from tersely.split.dates import DATE, is_version
 from tersely.split.divisions import NUMBER, is_second_line, read_division
 from tersely.split.markers import CLAUSE
-from tersely.split.places import Place
+from tersely.split.places import ADMONITION, Place
 from tersely.split.titles import BACK_MATTER, CARGO, is_question, is_stamped
 
 _HASHES = re.compile(r"\s*(#{1,6})")
@@ -27,8 +27,8 @@ _TRAILED = re.compile(r"(\w+)\b.* [*=#~]{5,}")
 _RULED, RULED_DEPTH, COUNTED_DEPTH, NUMBERED_DEPTH, PLAIN_DEPTH = 1, 8, 14, 20, 26
 """Smallest depths of headings: underlined ones, lines like `--- a ---`, words with a number, numbered ones,
 other titles."""
-_INNER_TITLE, _QUESTION = 34, 40
-"""Depths of titles below one in capitals, or right above a paragraph, and of questions."""
+_INNER_TITLE, _QUESTION, _NOTE = 34, 40, 41
+"""Depths of titles below one in capitals, or right above a paragraph, of questions, and of a line `Note`."""
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MAX_OFFSET = 5
@@ -78,6 +78,8 @@ class Depths:
             self._first_word = self._first_word or trailed[1]
             return RULED_DEPTH + (trailed[1] != self._first_word)
         numbered = None if is_version(place.line) else CLAUSE.match(text)
+        if ADMONITION.fullmatch(text):
+            return _NOTE
         if is_stamped(text) or (is_question(text) and not (numbered and "." in numbered["number"])):
             return _QUESTION
         if CARGO.match(place.line):

@@ -45,7 +45,7 @@ _COMMENTS = ("#", "//", ";", "%")
 """Signs of comments, as `Block.prefix` has them. After `--`, CMake prints what it has found."""
 
 
-_ADMONITION = re.compile(
+ADMONITION = re.compile(
     r"\s*(?i:note|warning|caution|danger|tip|important|attention|notice|hinweis|achtung|warnung|vorsicht)"
     r"(?:!|\s[–—-]\s.{1,40})?\s*"
 )
@@ -271,7 +271,7 @@ def announces(line: str) -> bool:
     ends = line.rstrip("*_`").endswith((":", "：", ":-"))
     if line[-1:] in "—–" and _DASHED.search(line[-3:]):
         ends |= len(line.split()) > _FEWEST_WORDS
-    return ends or _ADMONITION.fullmatch(line) is not None
+    return ends or ADMONITION.fullmatch(line) is not None
 
 
 def is_comment(block: Block) -> bool:
