@@ -111,16 +111,23 @@ def _read_config(text: str) -> dict[str, Any]:
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a command in the foreground, and pass on the signals that this process gets."""
     child: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
+    """Signals that came while the command was being started."""
 
     def forward(number: int, _: FrameType | None) -> None:
-        # The terminal sends an interrupt to the command too, and two of them end some agents.
-        if child is not None and not (number == signal.SIGINT and sys.stdin.isatty()):
+        if number == signal.SIGINT and sys.stdin.isatty():
+            return  # the terminal sends it to the command too, and two of them end some agents
+        if child is None:
+            early.append(number)
+        else:
             child.send_signal(number)
 
     numbers = [signal.SIGINT, *(getattr(signal, name) for name in _FORWARDED if hasattr(signal, name))]
     before = {number: signal.signal(number, forward) for number in numbers}
     try:
         child = subprocess.Popen(command, env=environment)
+        for number in early:
+            child.send_signal(number)
         code = child.wait()
     finally:
         for number, handler in before.items():

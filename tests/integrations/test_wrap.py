@@ -113,6 +113,27 @@ def test_signals_reach_the_agent(number: signal.Signals, environment: dict[str, 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_a_signal_that_comes_while_the_agent_starts_reaches_it(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    code = (
+        "import os, signal, subprocess, sys\n"
+        "start = subprocess.Popen\n"
+        "class Slow(start):\n"
+        "    def __init__(self, *arguments, **options):\n"
+        "        super().__init__(*arguments, **options)\n"
+        "        if sys.argv[-1] in arguments[0]:\n"
+        "            os.kill(os.getpid(), signal.SIGTERM)\n"
+        "subprocess.Popen = Slow\n"
+        "from tersely.cli import main\n"
+        "sys.exit(main())"
+    )
+    script = write_script(tmp_path / "agent", "import time; time.sleep(50)")
+    command = [sys.executable, "-c", code, "wrap", script]
+    assert subprocess.run(command, env=environment, timeout=40, check=False).returncode == 128 + 15
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_an_agent_that_a_signal_ends_has_the_code_of_a_shell(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

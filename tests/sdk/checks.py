@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -12,6 +13,7 @@ from tersely.split.cutting import LONGEST_SENTENCE
 from tersely.split.sentences import split_units
 from tersely.types import Citation, Mark
 
+_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
 FULL = ("unchanged", "bypassed", "failed_open")
 
 
@@ -80,7 +82,9 @@ def _check_gap(
         if marks:
             assert not _without(marks, result.text, start, end).strip(), f"more than marks: {gap!r}"
         else:
-            assert gap in ("", " ", "\n", "\r", "\r\n"), f"unexpected separator {gap!r}"
+            assert gap in ("", " ", "\n", "\r", "\r\n", "\n\n", "\r\n\r\n"), f"unexpected separator {gap!r}"
+            has_blank_line = _BLANK_LINE.search(docs[before.doc].text, before.end, after.start) is not None
+            assert has_blank_line or gap.count("\n") < 2
         assert len(gap) <= after.start - before.end, "a separator is longer than what it replaces"
         return
     own = [m for m in marks if before is not None and m.doc == before.doc]
