@@ -202,3 +202,10 @@ def test_a_note_is_inside_its_section() -> None:
     text = "Cranes\n\nA crane lifts.\n\nNote\n\nIt is red.\n\nLamps\n\nA lamp shines.\n"
     assert find_needs(text, "It is red.") == {"Cranes", "Note"}
     assert find_needs(text, "A lamp shines.") == {"Lamps"}
+
+
+def test_lines_below_each_other_after_a_bar_are_whole() -> None:
+    text = (
+        "The terms are:\n\n | Copyright (C) 1999 The Harbour.  All Rights Reserved.\n |\n | Do not copy it.\n"
+    )
+    assert "| Copyright (C) 1999 The Harbour.  All Rights Reserved." in [unit for _, unit in list_units(text)]

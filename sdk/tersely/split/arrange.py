@@ -13,7 +13,7 @@ from itertools import groupby
 
 from tersely.split.code import open_code
 from tersely.split.columns import open_rows
-from tersely.split.cutting import open_described
+from tersely.split.cutting import open_option
 from tersely.split.delimited import find_delimited
 from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
@@ -37,7 +37,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "diff": open_diff,
     "html": open_html,
     "json": open_json,
-    "line": open_described,
+    "line": open_option,
     "log": open_lines,
     "numbered": open_lines,
     "roff": open_roff,

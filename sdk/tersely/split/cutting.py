@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tersely.split.continued import OPTION
 from tersely.split.lines import Range, find_lines, mask, strip
-from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.split.nodes import Node, Sizes, join_lines, open_lines
 from tersely.split.prose import find_paragraphs, is_prose
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.units import Series, Unit
@@ -64,9 +65,13 @@ def _find_seams(text: str, unit: Unit) -> list[Range]:
     return _find_sentences_and_lines(text, unit.start, unit.end)
 
 
-def open_described(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the sentences and lines of a block, such as an option with its description, as its parts. The
-    first one is their head, and short neighbours share a part."""
+def open_option(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Open an option with its description into sentences and lines, and any other block into lines.
+
+    The first one is their head. Short neighbours share a part.
+    """
+    if not OPTION.match(text, start):
+        return open_lines(text, start, end, sizes)
     spans = filter(None, (strip(text, *seam) for seam in _find_sentences_and_lines(text, start, end)))
     nodes = join_lines(list(spans)[1:], sizes.part // 4)
     return Node(start, end, nodes, Series()) if nodes else None

@@ -225,6 +225,7 @@ def is_prose(text: str) -> bool:
     if (
         len(words) < 2
         or " # " in sample
+        or sample.startswith("| ")
         or _MODE.match(sample)
         or _DIAGNOSTIC.match(sample)
         or TICKED.match(sample)
@@ -257,7 +258,7 @@ def _is_running(texts: Sequence[str]) -> bool:
     text = " ".join(texts)
     words = text[:_SAMPLE].split()
     plain = sum(WORD.fullmatch(word) is not None for word in words)
-    is_long = len(texts) >= _FEWEST_LINES and plain >= _NEARLY_ALL * len(words)
+    is_long = len(texts) >= _FEWEST_LINES and plain >= _NEARLY_ALL * len(words) and words[:1] != ["|"]
     return (is_long and _has_end(text[:_SAMPLE], 0)) or is_prose(text)
 
 
