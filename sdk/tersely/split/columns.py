@@ -79,19 +79,25 @@ def _is_dense(line: str) -> bool:
 
 
 def _is_justified(lines: Lines, index: int) -> bool:
-    """Return whether a line is justified text: it continues the sentence of the line above, or it and the
-    line below have even gaps between many words. Either two lines are equally long."""
-    first, line, below = (
-        lines.texts[at][:LONGEST_LINE].expandtabs().rstrip() if 0 <= at < len(lines) else ""
-        for at in range(index - 1, index + 2)
-    )
-    if len(line) < _LONG:
+    """Return whether a long line is justified text: it continues the sentence of a line above that is equally
+    long, or it and an equally long line below have even gaps between many words."""
+    if _measure(lines, index) < _LONG:
         return False
-    is_below = abs(len(first) - len(line)) < 2 and lines.indent(index - 1) == lines.indent(index)
-    if is_below and line.lstrip()[0].islower():
+    if _are_level(lines, index - 1) and lines.texts[index].lstrip()[0].islower():
         return True
-    is_even = all(is_wordy(text) and _is_even(text.lstrip()) for text in (line, below))
-    return is_even and abs(len(line) - len(below)) < 2 and lines.indent(index) == lines.indent(index + 1)
+    rows = (row[:LONGEST_LINE].expandtabs() for row in lines.texts[index : index + 2])
+    return _are_level(lines, index) and all(is_wordy(row) and _is_even(row) for row in rows)
+
+
+def _are_level(lines: Lines, index: int) -> bool:
+    """Return whether a line and the one below begin at the same column, and end at about the same one."""
+    if index < 0 or index + 1 >= len(lines) or lines.indent(index) != lines.indent(index + 1):
+        return False
+    return abs(_measure(lines, index) - _measure(lines, index + 1)) < 2
+
+
+def _measure(lines: Lines, index: int) -> int:
+    return len(lines.texts[index][:LONGEST_LINE].expandtabs().rstrip())
 
 
 def _find_columns_end(lines: Lines, index: int) -> int | None:

@@ -202,8 +202,8 @@ class State:
             (at for at, head in enumerate(self.headings) if _is_outside(place.line, head.line)),
             len(self.headings),
         )
-        while len(self.headings) > around or (
-            self.headings and self.headings[-1].ends_at(depth, place.indent)
+        while self.headings and (
+            len(self.headings) > around or self.headings[-1].ends_at(depth, place.indent)
         ):
             ended = self.headings.pop()
             announcer = ended.announcer if ended.depth == depth else None

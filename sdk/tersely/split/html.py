@@ -76,7 +76,7 @@ def find_wrappers(text: str) -> list[Range]:
         if end := find_fence_end(lines, index):
             index = end
             continue
-        end = index
+        end = index + 1
         while end < len(lines) and not (lines.is_blank(end) or find_fence_end(lines, end)):
             end += 1
         rows = range(index, end)

@@ -167,9 +167,9 @@ def _find_marked_end(lines: Lines, index: int) -> int | None:
         any(map(_COMMENT.match, neighbours)) or (line[:2] == "# " and is_in_record(lines, index, index + 1))
     )
     # A comment in an example, in a text whose headings have no signs.
-    is_tight = line[:2] == "# " and len(neighbours) == 2 and all(map(str.strip, neighbours))
-    is_tight |= line[:2] == "# " and index > 0 and _COMMAND.match(neighbours[-1]) is not None
-    is_comment = is_comment or (is_tight and not lines.has(_DEEPER))
+    is_tight = len(neighbours) == 2 and all(map(str.strip, neighbours))
+    is_example = is_tight or (index > 0 and _COMMAND.match(neighbours[-1]))
+    is_comment = is_comment or (line[:2] == "# " and is_example and not lines.has(_DEEPER))
     is_item = line[0] == "*" and not _has_starred_headings(lines)
     return None if is_comment or is_item or len(line) >= LONGEST_ITEM else index + 1
 

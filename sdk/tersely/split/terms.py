@@ -44,7 +44,7 @@ def _read_list(places: Sequence[Place], at: int) -> tuple[list[Sequence[Place]],
             end += 1
         entries.append(places[at:end])
         at = end
-    return entries, max(at, at + (not entries))
+    return entries, at + (not entries)
 
 
 def _is_term(place: Place) -> bool:
