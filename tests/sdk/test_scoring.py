@@ -108,3 +108,17 @@ def test_failing_model_with_a_limit_keeps_exact_matches(
 def test_a_caller_that_stops_the_call_is_not_a_failure() -> None:
     with pytest.raises(KeyboardInterrupt):
         Compressor(BrokenScorer(KeyboardInterrupt())).compress(QUERY, DOCS, budget=5)
+
+
+def test_a_unit_gains_from_its_best_head() -> None:
+    text = "# Harbour\n\n- Form 7 goes to the desk.\n- Form 8 is red.\n\nFood is sold on board."
+    units, scored = score_docs(FakeScorer(), docs=[Document(text)], budget=9)
+    scores, packing = scored.scores.scores, scored.scores.packing
+    assert [(unit.kind, unit.link.needs) for unit in units.units] == [
+        ("heading", (1,)),
+        ("list_item", (0,)),
+        ("list_item", (0,)),
+        ("sentence", (0,)),
+    ]
+    assert packing[1] == pytest.approx(scores[1] + 0.3 * scores[0] * (1 - scores[1]))
+    assert packing[3] == scores[3]
