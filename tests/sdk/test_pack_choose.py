@@ -251,7 +251,7 @@ def test_a_heading_above_the_threshold_comes_with_its_best_line() -> None:
     own = split([Document(text)], CompressionOptions(), count_each_word)
     scored = make_scored(own, 0.9, 0.1, 0.3, 0.2, 0.4, threshold=0.5)
     result = receive(own, scored, promises_recall=True)
-    assert result.text == "# Price of Basic\n[…]\nIt costs ten euros."
+    assert result.text == "# Price of Basic\n\n[…]\n\nIt costs ten euros."
     assert result.recall_met is True
 
 

@@ -120,7 +120,7 @@ def test_tables_with_a_gap_between_them_stay_two() -> None:
     tables = [f"| lamp | year |\n|---|---|\n| red {n} | {1800 + n} |" for n in range(2)]
     text = f"{tables[0]}\n\nBread is baked in the morning.\n\n{tables[1]}"
     result = Compressor(FakeScorer()).compress("lamp year red", [text], rate=0.9)
-    assert result.text == f"{tables[0]}\n[…]\n{tables[1]}"
+    assert result.text == f"{tables[0]}\n\n[…]\n\n{tables[1]}"
     assert len(result.marks) == 1
 
 
@@ -160,7 +160,7 @@ def test_a_missing_numbered_clause_has_a_mark() -> None:
     ]
     text = "\n\n".join(clauses)
     result = Compressor(FakeScorer(), token_counter=len).compress("pier lamp", [text], budget=110)
-    assert result.text == f"{clauses[0]}\n[…]\n{clauses[2]}"
+    assert result.text == f"{clauses[0]}\n\n[…]\n\n{clauses[2]}"
 
 
 Ranges = list[tuple[int, int]]

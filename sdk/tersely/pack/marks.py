@@ -6,8 +6,9 @@ replaced by a mark that counts them. A run that is shorter than its mark is kept
 Any other mark says only that something is missing. It is added between two kept units if anything was
 dropped between them, unless these two and everything between them are whole sentences of prose, none of them
 begins with the number of a clause or with a name and a colon, and none that is dropped is the head of another
-one. If a unit was cut, a mark is also added wherever pieces of it are missing next to a kept one.
-With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none, nor do empty comment lines.
+one. If a unit was cut, a mark is also added wherever pieces of it are missing next to a kept one. A blank
+line next to a gap stays. With the option `marks="all"`, every gap gets a mark. Dropped markup leaves none,
+nor do empty comment lines.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import NamedTuple
 from tersely.units import Series, Unit
 
 _LONG, _SHORT = "[…]", "…"
+BLANK_LINE = re.compile(r"(\r?\n)[ \t]*\1")
 _CLAUSE = re.compile(r"(?:§\s*)?\d{1,3}(?:\.\d{1,3})+[.)]?\s")
 """The number at the start of a clause, such as 1.12. Without a mark, a gap in the numbers puzzles readers."""
 _LABEL = re.compile(
@@ -154,7 +156,13 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
     gap = text[left.end : right.start]
     if are_prose and not any(c in "\r\n" for c in gap):
         return _choose_mark((f" {_LONG} ", f" {_SHORT} ", _SHORT), len(gap))
-    return _choose_mark((f"\n{_LONG}\n", f"\n{_SHORT}\n", _SHORT), len(gap))
+    above = _choose_breaks(text[left.end : dropped[0].start])
+    below = _choose_breaks(text[dropped[-1].end : right.start])
+    return _choose_mark((f"{above}{_LONG}{below}", f"\n{_LONG}\n", f"\n{_SHORT}\n", _SHORT), len(gap))
+
+
+def _choose_breaks(gap: str) -> str:
+    return "\n\n" if BLANK_LINE.search(gap) else "\n"
 
 
 def are_empty(text: str, units: Sequence[Unit]) -> bool:

@@ -11,13 +11,13 @@ replaces, so no compression is longer than its source.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from tersely.pack.marks import (
+    BLANK_LINE,
     Omission,
     are_empty,
     find_omissions,
@@ -31,8 +31,6 @@ from tersely.split.documents import BETWEEN_DOCUMENTS, Split, title_line
 from tersely.split.lines import line_start
 from tersely.types import Citation, Document, Mark
 from tersely.units import Unit
-
-_BLANK_LINE = re.compile(r"(\r?\n)[ \t]*\1")
 
 Shifted = TypeVar("Shifted", Citation, Mark)
 
@@ -302,7 +300,7 @@ def _choose_separator(text: str, before: int, after: int) -> str:
     """Return the separator between `text[:before]` and `text[after:]`: the whole gap if it is white space."""
     if not (gap := text[before:after]) or gap.isspace():
         return gap
-    if paragraph := _BLANK_LINE.search(gap):
+    if paragraph := BLANK_LINE.search(gap):
         return paragraph[1] * 2
     if gap.endswith("\r\n"):
         return "\r\n"
