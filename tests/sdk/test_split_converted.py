@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tersely import Compressor
 from tersely.split.sentences import split_units
 from tests.sdk.units import find_needs, grows_linearly, list_units
 
@@ -209,3 +210,36 @@ def test_lines_below_each_other_after_a_bar_are_whole() -> None:
         "The terms are:\n\n | Copyright (C) 1999 The Harbour.  All Rights Reserved.\n |\n | Do not copy it.\n"
     )
     assert "| Copyright (C) 1999 The Harbour.  All Rights Reserved." in [unit for _, unit in list_units(text)]
+
+
+def test_a_line_of_pydoc_has_its_method_above_it() -> None:
+    text = """Help on class Queue in module queue:
+
+class Queue(builtins.object)
+ |  Queue(maxsize=0)
+ |
+ |  Create a queue object with a given maximum size.
+ |
+ |  Methods defined here:
+ |
+ |  get(self, block=True, timeout=None)
+ |      Remove and return an item from the queue.
+ |
+ |      If the queue is empty, wait until an item is available.
+ |
+ |  put(self, item, block=True, timeout=None)
+ |      Put an item into the queue.
+ |
+ |      If a free slot is missing, wait until a slot becomes free.
+ |      The Full exception is raised after 'timeout' seconds.
+ |
+ |  qsize(self)
+ |      Return the approximate size of the queue (not reliable!).
+"""
+    result = Compressor().compress("When is the Full exception raised?", [text], budget=80)
+    lines = result.text.splitlines()
+    assert " |      The Full exception is raised after 'timeout' seconds." in lines
+    assert lines.index(" |  put(self, item, block=True, timeout=None)") < lines.index(
+        " |      The Full exception is raised after 'timeout' seconds."
+    )
+    assert "class Queue(builtins.object)" in lines

@@ -6,9 +6,13 @@ from itertools import pairwise
 
 import pytest
 
+from tersely import Compressor, Document
+from tersely.options import CompressionOptions
 from tersely.split.cutting import LONGEST_SENTENCE, SMALLEST_PIECE, cut
+from tersely.split.documents import split
 from tersely.split.sentences import split_units
 from tersely.units import Kind, Unit
+from tests.sdk.counters import count_each_word
 
 TABLE = "| year | place | note |\n|---|---|---|\n" + "".join(
     f"| {1900 + n} | town {n} | nothing of importance happened here |\n" for n in range(60)
@@ -68,3 +72,25 @@ def test_a_list_item_of_running_text_is_cut_between_sentences() -> None:
     pieces = [text[slice(*piece)] for piece in cut(text, unit, cost=len(text) // 4, room=40)]
     assert len(pieces) > 3
     assert all(piece.endswith("knows why.") for piece in pieces)
+
+
+def test_a_sentence_that_is_all_there_is_is_cut_between_words() -> None:
+    text = "The museum was " + "very old and large, " * 25 + "and entry is free on Thursdays."
+    result = Compressor().compress("When is entry free?", [text], budget=40)
+    assert result.text.startswith("[…]\n")
+    assert result.text.endswith("and entry is free on Thursdays.")
+    both = Compressor().compress("When is entry free?", [text + " The harbour is old."], budget=40)
+    assert both.text == "The harbour is old."
+
+
+def test_no_line_of_a_quotation_is_the_head_of_the_others() -> None:
+    text = (
+        "> Entry is free on Thursdays for everybody who lives here, and on Sundays.\n"
+        "> The shop sells cards.\n\nThe harbour is old. It is red. It was dug in 1871. Its crane still works."
+    )
+    own = split([Document(text)], CompressionOptions(budget=14), count_each_word)
+    assert [unit.link.role for unit in own.units] == ["content"] * 6
+    result = Compressor().compress("On which day is entry free?", [text], budget=24)
+    assert result.text.startswith(
+        "> Entry is free on Thursdays for everybody who lives here, and on Sundays."
+    )

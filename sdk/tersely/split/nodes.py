@@ -108,9 +108,13 @@ def join_lines_below(text: str, start: int, end: int, size: int) -> list[Node]:
 
 
 def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the lines of a block; short neighbours share a part. The first line is their head."""
-    nodes = join_lines_below(text, start, end, sizes.part // 4)
-    return Node(start, end, nodes, Series()) if nodes else None
+    """Return the lines of a block; short neighbours share a part. The first line is their head, unless it is
+    one of a quotation or comment."""
+    lines = join_wrapped(text, list(find_lines(text, start, end)))
+    if len(lines) < 2:
+        return None
+    nodes = join_lines(lines if PREFIX.match(text, start) else lines[1:], sizes.part // 4)
+    return Node(start, end, nodes, Series())
 
 
 def split_comments(lines: Lines, offset: int, index: int, end: int, longest: int) -> tuple[list[Node], int]:

@@ -33,7 +33,11 @@ _PROCESS = re.compile(r"(?P<sign>==|--)\d+(?P=sign) ?")
 _GRAPH = re.compile(r"(?:[*|\\/_] ?)+(?: *(?=(?:commit [0-9a-f]{7}|[A-Z][A-Za-z]*: )))?| {2,}(?=\S)")
 _LEVEL = re.compile(r"\[(?:INFO|WARNING|ERROR|DEBUG)\](?: |$)")
 _MAVEN = re.compile(r"\[INFO\] (?:Scanning for projects\.|-{3})")
-_GUTTER = re.compile(rf"{_PROCESS.pattern}|\* +commit [0-9a-f]{{7}}|{_MAVEN.pattern}")
+_MARGIN = re.compile(r" *\|(?:  | *$)")
+"""The line at the left of all that pydoc says about a class."""
+_GUTTER = re.compile(
+    rf"{_PROCESS.pattern}|\* +commit [0-9a-f]{{7}}|{_MAVEN.pattern}| *\|  \S.*[^|\s] *$", re.MULTILINE
+)
 _MOST_PRINTED = 1_000
 """Largest number of lines that a test may print between two lines of Maven."""
 
@@ -105,6 +109,8 @@ def _find_gutter_end(lines: Lines, index: int) -> int | None:
 def _find_pattern(line: str) -> re.Pattern[str]:
     if _MAVEN.match(line):
         return _LEVEL
+    if _MARGIN.match(line):
+        return _MARGIN
     process = _PROCESS.match(line)
     return re.compile(re.escape(process[0].rstrip()) + " ?") if process else _GRAPH
 
