@@ -16,6 +16,7 @@ from os.path import commonprefix
 from typing import Any, cast
 
 from tersely.errors import InvalidInputError
+from tersely.inputs import check_text
 from tersely.tokens import ApproximateCounter
 
 _OPENING = "[tersely: "
@@ -63,6 +64,7 @@ def condense(text: str) -> str:
     Otherwise return it as it is; below a line "[tersely: text as it was]" if it begins with "[tersely: ".
     `expand` restores an equal value for JSON and JSON lines, and the same characters for any other text.
     """
+    check_text(text, "text")
     condensed = _condense_json(text)
     if condensed is None:
         lines = [_escape(line) for line in text.split("\n")]
@@ -79,6 +81,7 @@ def expand(text: str) -> str:
     Raises:
         InvalidInputError: the condensed text cannot be read. Some changes to it are not noticed.
     """
+    check_text(text, "text")
     kind = text[: text.find("\n") + 1]
     body = text[len(kind) :]
     try:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
+from tersely.inputs import check_text
 from tersely_agents.secrets import has_digit, is_login, is_placeholder, is_random, redact_forms
 
 _LAST_WORDS = (
@@ -70,6 +71,7 @@ def redact(text: str) -> str:
 
     The time is linear in the length of the text. Text that is already redacted stays as it is.
     """
+    check_text(text, "text")
     for _ in range(_MAX_PASSES):
         redacted = _redact_once(text)
         if redacted == text:

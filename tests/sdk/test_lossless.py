@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -186,3 +187,9 @@ def test_the_command_condenses_and_expands() -> None:
     short = run_tersely("condense", stdin=LOG)
     assert (short.exit_code, short.stdout) == (0, condense(LOG))
     assert run_tersely("condense", "--expand", stdin=short.stdout).stdout == LOG
+
+
+@pytest.mark.parametrize("function", [condense, expand])
+def test_only_texts_can_be_condensed_and_expanded(function: Callable[[Any], str]) -> None:
+    with pytest.raises(InvalidInputError, match="text is an int"):
+        function(5)
