@@ -44,7 +44,7 @@ def inspect(model: str | None) -> Report:
     values: dict[str, Any] = {
         "name": artifact.name,
         "path": str(artifact.path),
-        "size": sum(entry["size"] for entry in files.values()),
+        "size": _measure(artifact),
         "checksums": f"{len(files)} files verified",
         "files": files,
         "config": {
@@ -53,6 +53,11 @@ def inspect(model: str | None) -> Report:
         **artifact.facts,
     }
     return Report(values, heading=_read_card(artifact))
+
+
+def _measure(artifact: Artifact) -> int:
+    """Return the bytes of all files that a model lists."""
+    return sum(entry["size"] for entry in artifact.files.values())
 
 
 def doctor(model: str | None, threads: int | None) -> Report:
@@ -71,7 +76,7 @@ def doctor(model: str | None, threads: int | None) -> Report:
     try:
         artifact = load_artifact(model)
         check_layout_version(artifact)
-        megabytes = artifact.model_path.stat().st_size / 1e6
+        megabytes = _measure(artifact) / 1e6
         values["model"] = f"{artifact.name} at {artifact.path}, {megabytes:.1f} MB, checksums verified"
         values["compression"], problem = _time_compression(model, threads)
     except (ArtifactError, OfflineError, MissingDependencyError) as error:
