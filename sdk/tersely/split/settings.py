@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tersely.split.identities import LONGEST_IDENTITY, is_identity
 from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
-from tersely.split.nodes import Node, Sizes, split_comments
+from tersely.split.nodes import LONGEST_IDENTITY, Node, Sizes, is_identity, split_comments
 from tersely.split.prose import is_prose
 from tersely.units import Series
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.identities import LONGEST_IDENTITY, MOST_IDENTITIES, is_identity
 from tersely.split.lines import find_lines, strip
-from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
+from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_identities
 from tersely.split.sentences import split_units
 from tersely.split.xml import Sort, Token, is_xml, scan
 from tersely.units import Series
@@ -116,7 +115,7 @@ class _Reader:
             return node if element.is_verbatim else self._open_content(element, node)
         node.children = self._join(element)
         node.series = Series("<!-- ", " -->")
-        self._find_anchors(node.children)
+        mark_identities(node.children, self._find_key)
         return node
 
     def _join(self, element: _Element) -> list[Node]:
@@ -147,19 +146,10 @@ class _Reader:
             "</key", self._text.rfind("<", node.start, node.end)
         )
 
-    def _find_anchors(self, members: list[Node]) -> None:
-        """Mark the elements that say which record their parent is."""
-        found = 0
-        for member in members:
-            if found >= MOST_IDENTITIES:
-                return
-            if member.children or member.end - member.start > LONGEST_IDENTITY:
-                continue
-            tokens = list(scan(self._text, member.start, member.end))
-            elements = [token for token in tokens if token.name]
-            if len(elements) == 2 and is_identity(elements[0].name):
-                member.is_anchor = True
-                found += 1
+    def _find_key(self, member: Node) -> str | None:
+        """Return the name of an element without elements in it, which has two tags."""
+        tags = [] if member.children else [t for t in scan(self._text, member.start, member.end) if t.name]
+        return tags[0].name if len(tags) == 2 else None
 
     def _open_content(self, element: _Element, node: Node) -> Node:
         """Cut the text in an element. Opened elements in it become parts; others stay in a sentence."""

@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tersely.split.identities import LONGEST_IDENTITY, is_identity
 from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
-from tersely.split.nodes import DEEPEST, Node, Sizes, split_comments
+from tersely.split.nodes import DEEPEST, LONGEST_IDENTITY, Node, Sizes, is_identity, split_comments
 from tersely.split.page_snapshots import tie_snapshot
 from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
