@@ -26,8 +26,6 @@ _STEP = 240
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
-    if index < lines.none_before["diff"]:
-        return None
     end, hunks = index, 0
     while end < len(lines):
         line = lines.texts[end]
@@ -40,7 +38,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
             break
     if hunks:
         return end
-    lines.none_before["diff"] = end
+    lines.none_before[_find_end] = end
     return None
 
 

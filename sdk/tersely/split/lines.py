@@ -62,7 +62,7 @@ class Lines:
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
             take, so that they stay linear.
         csv_budget, code_budget: the same for CSV, and for Python and fenced blocks.
-        none_before: for each format, the index of the line before which a search has found none.
+        none_before: for each `Format.find_end`, the line before which it is not to be tried again.
         record_keys: the keys that begin records, which are no settings.
     """
 
@@ -77,7 +77,7 @@ class Lines:
             self.starts.append(start)
             start += len(line) + 1
         self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
-        self.none_before = Counter[Kind]()
+        self.none_before = Counter[FindEnd]()
         self.record_keys = set[str]()
         self._found: dict[re.Pattern[str], bool] = {}
         self._indents: dict[int, int] = {}
@@ -191,6 +191,12 @@ def end_above(lines: Lines, index: int) -> int:
     return lines.end_of(index - 1) if index else 0
 
 
+FindEnd = Callable[[Lines, int], int | None]
+"""Returns the index after the last line of the block that starts at an index; None if none starts there.
+
+It may write into `Lines.none_before`, so that it is not called again for lines that it has read."""
+
+
 class Format(NamedTuple):
     """A kind of structure: which lines may start a block of it, and where the block ends."""
 
@@ -198,8 +204,7 @@ class Format(NamedTuple):
     start: re.Pattern[str]
     """Matches at the start of every line that may start a block. It is tried on nearly every line, so it
     must be fast, and look at most at the line below."""
-    find_end: Callable[[Lines, int], int | None]
-    """Returns the index after the last line of the block that starts at an index; None if none starts."""
+    find_end: FindEnd
     only_starts_paragraphs: bool = False
 
 

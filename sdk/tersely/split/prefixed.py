@@ -50,7 +50,7 @@ def _read(line: str) -> tuple[int, str, int] | None:
 def _find_numbered_end(lines: Lines, index: int) -> int | None:
     """Return the index after three or more lines with ascending numbers and one kind of sign."""
     begin = _read(lines.texts[index])
-    if begin is None or index < lines.none_before["numbered"]:
+    if begin is None:
         return None
     last, sign, _ = begin
     numbered, end = [index], index + 1
@@ -64,7 +64,7 @@ def _find_numbered_end(lines: Lines, index: int) -> int | None:
         numbered.append(following)
     is_marked = sign == "pipe" and any(_BAR.match(line) for line in lines.texts[max(0, index - 1) : end + 1])
     if is_marked or len(numbered) < _FEWEST or not _is_numbered([lines.texts[at] for at in numbered], sign):
-        lines.none_before["numbered"] = end
+        lines.none_before[_find_numbered_end] = end
         return None
     return end
 

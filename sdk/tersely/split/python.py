@@ -64,13 +64,13 @@ def compile_module(text: str) -> ast.Module:
 
 def _find_module_end(lines: Lines, index: int) -> int | None:
     """Return the index after the Python statements from a line on; None if they do not look like a module."""
-    if lines.code_budget <= 0 or index < lines.none_before["code"]:
+    if lines.code_budget <= 0:
         return None
     start = index
     while start < len(lines) and lines.texts[start][:1] in ("#", ""):
         start += 1
     if start == len(lines) or not _STARTS_MODULE.match(lines.texts[start]):
-        lines.none_before["code"] = start
+        lines.none_before[_find_module_end] = start
         return None
     for window in (WINDOW, len(lines.text)):
         body = lines.text[lines.starts[index] : lines.starts[index] + window]
@@ -82,7 +82,7 @@ def _find_module_end(lines: Lines, index: int) -> int | None:
     last = lines.find(lines.starts[index] + end)
     if module is None or not is_module(module) or last <= start:
         lines.code_budget -= end + 1000
-        lines.none_before["code"] = start
+        lines.none_before[_find_module_end] = start
         return None
     while lines.is_blank(last - 1):
         last -= 1

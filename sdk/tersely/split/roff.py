@@ -53,8 +53,6 @@ _DEEPEST = 4
 
 def _find_roff_end(lines: Lines, index: int) -> int | None:
     """Return the index after the source of a page, which goes up to a fence or the end of the text."""
-    if index < lines.none_before["roff"]:
-        return None
     end, sections, requests = index, 0, 0
     while end < len(lines) and not lines.texts[end].startswith(("```", "~~~")):
         sections += _SECTION.match(lines.texts[end]) is not None
@@ -62,7 +60,7 @@ def _find_roff_end(lines: Lines, index: int) -> int | None:
         end += 1
     is_dense = requests >= _FEWEST_REQUESTS and requests * _LINES_PER_REQUEST >= end - index
     if sections < _FEWEST_SECTIONS and not is_dense:
-        lines.none_before["roff"] = end
+        lines.none_before[_find_roff_end] = end
         return None
     while end > index and lines.is_blank(end - 1):
         end -= 1

@@ -220,7 +220,7 @@ def _find_format(
 ) -> tuple[int, Kind] | None:
     """Return the index after the structure of the first format that starts at a line, and its kind."""
     for kind, start, find_end, only_starts_paragraphs in formats:
-        if only_starts_paragraphs and not starts_paragraph:
+        if (only_starts_paragraphs and not starts_paragraph) or index < lines.none_before[find_end]:
             continue
         if start.match(lines.text, lines.starts[index]) and (end := find_end(lines, index)):
             return end, kind

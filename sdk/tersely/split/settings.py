@@ -197,7 +197,7 @@ def _is_settings(text: str) -> bool:
 
 def _find_settings_end(lines: Lines, index: int) -> int | None:
     """Return the index after the sections that start at a line; None if no section starts there."""
-    if index < lines.none_before["settings"] or lines.json_budget <= 0:
+    if lines.json_budget <= 0:
         return None
     first = reached = skip_comments(lines, index, "#;")
     below = lines.skip_blank(first)
@@ -208,7 +208,7 @@ def _find_settings_end(lines: Lines, index: int) -> int | None:
         is_known = bool(statements) and (statements[0].is_header or (is_toml and len(statements) >= _FEWEST))
         if is_known and len(statements) >= 2:
             return skip_comments(lines, end, "#" if is_toml else "#;")
-    lines.none_before["settings"] = max(reached, index + 1)
+    lines.none_before[_find_settings_end] = max(reached, index + 1)
     return None
 
 

@@ -38,8 +38,6 @@ class _Stanza(NamedTuple):
 
 def _find_end(lines: Lines, index: int) -> int | None:
     """Return the index after two or more stanzas; None if there are none, or half of the values are prose."""
-    if index < lines.none_before["stanza"]:
-        return None
     start = end = index
     known = {_find_name(lines, index)}
     fields = most = spoken = count = 0
@@ -53,7 +51,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
         start = lines.skip_blank(stanza.end)
     if end > index:
         return end
-    lines.none_before["stanza"] = max(start, index + 1)
+    lines.none_before[_find_end] = max(start, index + 1)
     return None
 
 

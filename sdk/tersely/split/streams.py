@@ -24,8 +24,6 @@ _FEWEST = 3
 
 def _find_end(lines: Lines, index: int) -> int | None:
     """Return the index after three or more lines that have names, or times before a text with indents."""
-    if index < lines.none_before["log"]:
-        return None
     first = _SOURCE.match(lines.texts[index])
     has_name = first is not None and first["name"] is not None
     end, is_indented = index, False
@@ -36,7 +34,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
         end += 1
     if end - index >= _FEWEST and (has_name or is_indented):
         return end
-    lines.none_before["log"] = end
+    lines.none_before[_find_end] = end
     return None
 
 

@@ -306,8 +306,8 @@ def _is_within(lines: Lines, index: int) -> bool:
 
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines that are YAML with something nested, or with the keys of settings."""
-    is_known = index < lines.none_before["yaml"] or lines.json_budget <= 0
-    if is_known or _is_within(lines, index) or any(map(_NUMBERED.match, lines.texts[index : index + 2])):
+    is_numbered = any(map(_NUMBERED.match, lines.texts[index : index + 2]))
+    if lines.json_budget <= 0 or _is_within(lines, index) or is_numbered:
         return None
     first = end = skip_comments(lines, index, "#")
     if first < len(lines) and not lines.is_blank(first):
@@ -324,7 +324,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         is_list |= len(reader.keys) == 1 and not reader.is_flat and lines.skip_blank(first + 1) > first + 1
         if not (_begins_record(reader, first) or is_cut or is_list) and is_known:  # a list may have a label
             return skip_comments(lines, end, "#")
-    lines.none_before["yaml"] = max(index + 1, end)
+    lines.none_before[_find_yaml_end] = max(index + 1, end)
     return None
 
 
