@@ -14,8 +14,7 @@ from itertools import groupby, pairwise
 from tersely.split.indented import open_comment, open_indented, open_text
 from tersely.split.lines import CLOSER, Range, find_indent, list_whole_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_name
-from tersely.split.python import Declaration, is_text, parse
-from tersely.split.python_brackets import find_elements
+from tersely.split.python import Declaration, find_elements, is_text, parse
 from tersely.split.python_excerpts import MOST_ADDED, find_chunks, is_excerpt
 from tersely.units import Series
 
