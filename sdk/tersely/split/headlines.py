@@ -83,25 +83,39 @@ def find_messages(places: Sequence[Place]) -> Iterator[Place]:
 
 def find_continuations(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each line that continues what an earlier line says, and that line."""
-    yield from find_started(places)
-    yield from find_caused(places)
-    yield from find_remarks(places)
-    yield from find_proofs(places)
+    # Lines that begin with `|` and have no number continue the numbered line above them.
+    yield from _pair(
+        places, _NUMBERED, _NOTE, lambda place, above: place.run != above.run or not _NOTE.match(place.line)
+    )
+    yield from _find_started(places)
+    yield from _find_caused(places)
+    # Notes of a compiler, such as `a.c:3:5: note: declared here`, explain the message above them.
+    yield from _pair(places, _MESSAGE, _REMARK, lambda place, message: place.run != message.run)
+    # Proofs and solutions continue the theorem or the exercise above them.
+    yield from _pair(places, _CLAIM, _PROOF, lambda place, _: place.block.kind == "heading")
 
 
-def find_proofs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each proof or solution, and the theorem or the exercise above it."""
-    claim: Place | None = None
+def _pair(
+    places: Sequence[Place],
+    first: re.Pattern[str],
+    later: re.Pattern[str],
+    ends: Callable[[Place, Place], bool],
+) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that `later` matches, and the last line above it that `first` matches.
+
+    None of the lines between them `ends` what that line began.
+    """
+    begun: Place | None = None
     for place in places:
-        if _CLAIM.match(place.line):
-            claim = place
-        elif place.block.kind == "heading":
-            claim = None
-        elif claim and _PROOF.match(place.line):
-            yield place, claim
+        if begun is not None and ends(place, begun):
+            begun = None
+        if first.match(place.line):
+            begun = place
+        elif begun is not None and later.match(place.line):
+            yield place, begun
 
 
-def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+def _find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each line that continues a line above it, and the line above.
 
     In a subtitle, all lines of text continue the first one. Elsewhere, a label in lower case continues the
@@ -119,7 +133,7 @@ def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             yield place, above
 
 
-def find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+def _find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each line such as `Caused by: ...` below a stack, and the line of the exception above it."""
     exception: Place | None = None
     for place in places:
@@ -131,18 +145,6 @@ def find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             exception = place if place.has_body else None
 
 
-def find_remarks(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each note of a compiler, such as `a.c:3:5: note: declared here`, and the message it explains."""
-    message: Place | None = None
-    for place in places:
-        if message and place.run != message.run:
-            message = None
-        if _MESSAGE.match(place.line):
-            message = place
-        elif message and _REMARK.match(place.line):
-            yield place, message
-
-
 def _wraps(above: Place, place: Place) -> bool:
     """Return whether the name of a label begins in the line above it."""
     is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
@@ -152,20 +154,6 @@ def _wraps(above: Place, place: Place) -> bool:
     if len(label) < 2 or len(words) < 2:
         return False
     return words[0][0].isupper() and words[-1][-1].isalpha() and LABEL.match(place.line) is not None
-
-
-def find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line that begins with `|` and has no number, and the numbered line above it."""
-    noted: Place | None = None
-    for place in places:
-        if noted is not None and place.run != noted.run:
-            noted = None
-        if _NUMBERED.match(place.line):
-            noted = place
-        elif not _NOTE.match(place.line):
-            noted = None
-        elif noted is not None:
-            yield place, noted
 
 
 def goes_on(place: Place, indent: int) -> bool:

@@ -106,7 +106,6 @@ class Surroundings:
         self._subjects = {
             **dict(_find_continued(places)),
             **dict(_find_items(places)),
-            **dict(headlines.find_noted(places)),
             **dict(_find_labelled(places)),
             **dict(headlines.find_continuations(places)),
             **pairs,
