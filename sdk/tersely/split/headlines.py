@@ -32,6 +32,9 @@ _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
 _FEWEST_SECTIONS, _MOST_WORDS = 3, 6
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
+_FEWEST_TERMS = 3
+"""Fewest terms of a list. Between paragraphs, one or two short lines may be anything."""
+_LONGEST_TERM, _MOST_TERM_WORDS = 60, 5
 
 
 def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
@@ -275,3 +278,39 @@ def _heads_lines(place: Place) -> bool:
     """Return whether a line ends with a colon, right above lines that are indented more."""
     is_above = place.has_body and place.below is not None and place.below.run == place.run
     return is_above and place.line.rstrip().endswith(":")
+
+
+def tie_terms(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
+    """Add to `needs` that definitions need their term, and that the term needs its definition.
+
+    A converter writes such a list as lines of a few words, and paragraphs below them. Below the last term,
+    only one paragraph is a definition.
+    """
+    lists: list[list[list[Place]]] = [[]]
+    for place in places:
+        if _is_defined(place):
+            lists[-1].append([place])
+        elif lists[-1] and place.block.kind == "sentence" and place.starts_run:
+            lists[-1][-1].append(place)
+        elif lists[-1]:
+            lists.append([])
+    for entries in lists:
+        if len(entries) < _FEWEST_TERMS:
+            continue
+        entries[-1] = entries[-1][:2]
+        for term, *definitions in entries:
+            unit = term.units[0]
+            own = needs.get(unit, set[int]())
+            for part in (part for below in definitions for part in below.units):
+                needs[part] = {*needs.get(part, ()), *own, unit}
+            needs[unit] = {*own, definitions[0].units[0]}
+
+
+def _is_defined(place: Place) -> bool:
+    """Return whether a line of a few words stands alone above a paragraph that is indented alike."""
+    below, line = place.below, place.line.strip()
+    if below is None or place.block.kind != "line" or below.block.kind != "sentence" or place.block.prefix:
+        return False
+    is_alone = place.starts_run and below.starts_run and place.indent == below.indent
+    is_short = len(line) <= _LONGEST_TERM and len(line.split()) <= _MOST_TERM_WORDS
+    return is_alone and is_short and line[0].isalnum() and line[-1] not in ".:;,!?"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tersely.split import comments, headlines, surroundings, terms
+from tersely.split import comments, headlines, surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.depths import Depths
 from tersely.split.enclosures import SILENT, Enclosures, find_anchor, find_names, names_columns, names_record
@@ -107,7 +107,7 @@ class _LinkFinder:
         self._tie_heads()
         comments.tie_comments(self._places, self._needs)
         headlines.tie_underlines(self._places, self._needs)
-        terms.tie_terms(self._places, self._needs)
+        headlines.tie_terms(self._places, self._needs)
         links: dict[int, Link] = {}
         for unit in sorted(self._needs.keys() | frames):
             needs = tuple(sorted(self._needs.get(unit, set[int]()) - {unit}))
