@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tersely.split.markdown import find_closing
 
@@ -92,6 +92,20 @@ def find_statement_end(rows: Sequence[str], at: int) -> int | None:
     return None
 
 
+def _list_code(rows: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that are not blank, without those of comments and here documents."""
+    closing: str | None = None  # the line that ends the comment or the document around a line
+    for row in rows:
+        body = row.strip()
+        if closing:
+            closing = None if body.lower() == closing or (closing == "*/" and "*/" in body) else closing
+        elif not body or _COMMENT.match(body):
+            closing = "*/" if body.startswith("/*") and "*/" not in body else None
+        else:
+            yield row
+            closing = find_closing(row)
+
+
 def _is_braced(rows: Sequence[str]) -> bool:
     """Return whether lines are blocks in braces, and statements between them.
 
@@ -99,18 +113,8 @@ def _is_braced(rows: Sequence[str]) -> bool:
     """
     indents: list[int] = []
     blocks = count = 0
-    closing: str | None = None
-    """The line that ends the here document or the comment around a line."""
-    for row in rows:
-        body = row.strip()
-        if closing:
-            closing = None if body.lower() == closing or (closing == "*/" and "*/" in body) else closing
-            continue
-        if not body or _COMMENT.match(body):
-            closing = "*/" if body.startswith("/*") and "*/" not in body else None
-            continue
-        count += 1
-        body, indent = _NOTE.sub("", body), len(row) - len(row.lstrip())
+    for count, row in enumerate(_list_code(rows), 1):
+        body, indent = _NOTE.sub("", row.strip()), len(row) - len(row.lstrip())
         if body[0] in _CLOSERS:
             if not indents or indents.pop() != indent:
                 return False
@@ -119,7 +123,6 @@ def _is_braced(rows: Sequence[str]) -> bool:
         if body[-1] in _OPENERS:
             indents.append(indent)
             blocks += 1
-        closing = find_closing(row)
     return not indents and blocks >= _FEWEST_BLOCKS and count >= _FEWEST_LINES
 
 
@@ -127,19 +130,12 @@ def _has_ends(rows: Sequence[str]) -> bool:
     """Return whether every `end` closes a block that begins with the same indent, and none stays open."""
     indents: list[int] = []
     blocks = 0
-    closing: str | None = None
-    for row in rows:
-        if closing:
-            closing = None if row.strip().lower() == closing else closing
-            continue
+    for row in _list_code(rows):
         indent = len(row) - len(row.lstrip())
-        if _COMMENT.match(row):
-            continue
         if _WORD_ENDS.match(row):
             if not _WORD_END.fullmatch(row) or not indents or indents.pop() != indent:
                 return False
             blocks += 1
         elif _WORD_OPENS.match(row) and not re.search(r"\bend\b", row):
             indents.append(indent)
-        closing = find_closing(row)
     return not indents and blocks >= _FEWEST_BLOCKS
