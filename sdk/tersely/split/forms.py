@@ -18,27 +18,25 @@ _MOST_LINES = 5
 """Most lines of the header of a record."""
 
 
-def find_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
-    """Return the indices of the labels with a colon that divide a text without signs of headings.
+def find_dividers(labels: Mapping[int, str], has_forms: bool) -> set[int]:
+    """Return the indices of the labels if they divide a text.
 
-    At least three are alone in their lines and begin runs. All differ, or all in one record do: names of
-    speakers recur.
+    There are at least three, none right below another. All differ, or all in one record of a form do: names
+    of speakers recur.
     """
-    found = _list_labels(lines, blocks, runs)
-    labels = {*found}
-    if len(labels) < _FEWEST_LABELS or not labels.isdisjoint(at + 1 for at in labels):
-        return set()
-    all_differ = len({*found.values()}) == len(found)
-    return labels if all_differ or find_forms(lines, blocks, runs) else set()
+    all_differ = len({*labels.values()}) == len(labels)
+    are_apart = labels.keys().isdisjoint(at + 1 for at in labels)
+    return {*labels} if len(labels) >= _FEWEST_LABELS and are_apart and (all_differ or has_forms) else set()
 
 
-def find_forms(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> dict[int, range]:
+def find_forms(
+    lines: Lines, blocks: Sequence[Block], runs: Sequence[int], labels: Mapping[int, str]
+) -> dict[int, range]:
     """Map the first block of each record of one form to the other blocks of its header.
 
     The first lines of the records begin with the same word. At least two labels are in each record, and none
     twice.
     """
-    labels = _list_labels(lines, blocks, runs)
     recurring = [label for label, count in Counter(labels.values()).items() if count > 1]
     if len(recurring) < _FEWEST_IN_RECORD:
         return {}
@@ -52,7 +50,7 @@ def find_forms(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> di
     return {}
 
 
-def _list_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> dict[int, str]:
+def list_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> dict[int, str]:
     """Map the indices of the labels that are alone in their lines and begin runs to their text.
 
     There are none in a text with signs of headings.

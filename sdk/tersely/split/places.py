@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tersely.split.counted_titles import is_numbered_title
-from tersely.split.forms import find_forms
+from tersely.split.forms import find_dividers, find_forms, list_labels
 from tersely.split.lines import Block, Lines, remove_prefix, skip_comments, starts_run
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import SPEAKER
@@ -121,9 +121,10 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     """Return a place for each block that has units. There is at least one block."""
     firsts = [lines.texts[block.first] for block in blocks]
     runs = _number_runs(lines, blocks, firsts)
-    forms = find_forms(lines, blocks, runs)
+    labels = list_labels(lines, blocks, runs)
+    forms = find_forms(lines, blocks, runs, labels)
     apart = find_apart(lines, blocks) | forms.keys()
-    titles = apart | find_titles(lines, blocks, runs)
+    titles = apart | find_titles(lines, blocks, runs, find_dividers(labels, bool(forms)))
     blocks = [block._replace(kind="heading") if at in titles else block for at, block in enumerate(blocks)]
     entries = list(zip(blocks, firsts, runs, strict=True))
     spoken = Counter(run for block, line, run in entries if _is_spoken(line, block))

@@ -19,7 +19,6 @@ from tersely.split.counted_titles import (
     may_be_title,
 )
 from tersely.split.divisions import begins_division, names_division
-from tersely.split.forms import find_labels
 from tersely.split.lines import Block, Lines, is_wordy, starts_run
 from tersely.split.markers import CLAUSE
 from tersely.units import Kind
@@ -79,8 +78,8 @@ _CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]
 """A few words in capitals."""
 
 
-def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
-    """Return the indices of the blocks that are titles of the blocks below them."""
+def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int], labels: set[int]) -> set[int]:
+    """Return the indices of the blocks that are titles of the blocks below them, `labels` among them."""
     titles = _find_capitals(lines, blocks, runs) | _find_above_prose(lines, blocks, runs)
     kinds = ("line", "heading")
     numbered = {
@@ -90,8 +89,7 @@ def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> s
     one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.is_one_line)
     stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
     titles |= stamped if len(stamped) > 2 else set()
-    titles |= _find_terms(lines, blocks)
-    titles |= find_labels(lines, blocks, runs) | find_marginal(lines, blocks, runs)
+    titles |= labels | _find_terms(lines, blocks) | find_marginal(lines, blocks, runs)
     series = [*find_series(lines, blocks, runs, titles)]
     below = {at + 1 for own in series for at in own if _is_second_line(lines, blocks, at + 1)}
     if below:
