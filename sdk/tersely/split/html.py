@@ -39,6 +39,8 @@ def find_comments(text: str) -> list[Range]:
 
     Takes time linear in the length of the text.
     """
+    if _COMMENT not in text:
+        return []
     lines = Lines(text)
     found: list[Range] = []
     index = position = 0
@@ -67,7 +69,7 @@ def find_wrappers(text: str) -> list[Range]:
     In Markdown and wiki markup, which the text must be, they wrap its paragraphs and say nothing. Lines in
     fenced blocks and in paragraphs of HTML do not count.
     """
-    if not _HEADING.search(text):
+    if "</" not in text or not _HEADING.search(text):
         return []
     lines = Lines(text)
     found: list[Range] = []

@@ -104,21 +104,20 @@ def _split_text(text: str) -> list[Unit]:
     if body and not conflicts and (kind := _find_whole_kind(text)):
         return [Unit(*body, kind, True)]
     breaks = find_page_breaks(text)
-    visible = join_fragments(remove_breaks(plain, breaks) if breaks else plain)
-    comments = find_comments(visible) if "<!--" in visible else []
-    visible = blank(visible, comments) if comments else visible
-    wrappers = find_wrappers(visible) if "</" in visible else []
-    visible = blank(visible, wrappers) if wrappers else visible
+    visible = join_fragments(remove_breaks(plain, breaks))
+    comments = find_comments(visible)
+    visible = blank(visible, comments)
+    wrappers = find_wrappers(visible)
     comments = sorted([*comments, *wrappers])
     furniture = [strip(text, page.start, page.end) for page in breaks if not _overlapping(comments, page)]
     comments = sorted([*comments, *filter(None, furniture)])
-    visible = blank(visible, [marker for own in conflicts for marker in own]) if conflicts else visible
+    visible = blank(visible, wrappers)
+    visible = blank(visible, [marker for own in conflicts for marker in own])
     lines = Lines(visible, has_gaps=bool(comments))
     blocks = list(_split_blocks(lines))
     if conflicts and blocks:
         conflicts = leave_fenced(conflicts, blocks, lines)
-        markers = [marker for own in conflicts for marker in own]
-        blocks = list(cut_blocks(blocks, lines, markers))
+        blocks = list(cut_blocks(blocks, lines, [marker for own in conflicts for marker in own]))
     units: list[Unit] = []
     spans: list[range] = []
     inside = set[Range]()
@@ -143,12 +142,10 @@ def _split_text(text: str) -> list[Unit]:
         )
         spans.append(range(first, len(units)))
     links = find_links(lines, blocks, spans)
-    units = [
-        replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
-    ]
+    for number, link in links.items():
+        units[number] = replace(units[number], link=link)
     tie_halves(units, breaks)
-    if conflicts:
-        units = add_markers(units, conflicts)
+    units = add_markers(units, conflicts) if conflicts else units
     outside = [span for span in comments if span not in inside]
     return _insert_comments(units, outside) if outside else units
 
