@@ -27,12 +27,13 @@ _GOES_ON = ",.;:)]!?%”’/"
 def are_fragments(texts: Sequence[str]) -> bool:
     """Return whether enough lines of a text begin with the sign after a word in the line above."""
     count = sum(
-        below.lstrip()[:1] in {",", ".", ";"} and _goes_on(above, below) for above, below in pairwise(texts)
+        below.lstrip()[:1] in {",", ".", ";"} and _begins_with_sign(above, below)
+        for above, below in pairwise(texts)
     )
     return count >= _FEWEST and count >= _SHARE * sum(not text.isspace() for text in texts if text)
 
 
-def _goes_on(above: str, below: str) -> bool:
+def _begins_with_sign(above: str, below: str) -> bool:
     """Return whether a line begins with the sign after the word at the end of the line above."""
     last = above.rstrip()[-1:]
     return (last.isalnum() or last in _CLOSING) and _PUNCTUATION.match(below) is not None

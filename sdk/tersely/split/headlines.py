@@ -159,14 +159,6 @@ def _wraps(above: Place, place: Place) -> bool:
     return words[0][0].isupper() and words[-1][-1].isalpha() and LABEL.match(place.line) is not None
 
 
-def goes_on(place: Place, indent: int) -> bool:
-    """Return whether a run below a message is about it: it is indented more, or begins with no letter.
-
-    `indent` is that of the message.
-    """
-    return place.indent > indent or not place.line.lstrip()[:1].isalpha()
-
-
 def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
     """Add to `needs` that what needs a line needs the signs right below it, as a compiler prints `~~~~`."""
     below = {

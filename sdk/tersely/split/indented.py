@@ -14,7 +14,7 @@ from itertools import pairwise
 from tersely.split.directives import find_directive_depths
 from tersely.split.lines import CLOSER, OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
-from tersely.split.nodes import DEEPEST, Node, Sizes, goes_on, mark_name
+from tersely.split.nodes import DEEPEST, Node, Sizes, continues_sentence, mark_name
 from tersely.split.scripts import find_statement_end, is_sql, starts_statement
 from tersely.units import Series
 
@@ -81,7 +81,7 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
             not nodes
             or (was_empty and not is_empty)
             or nodes[-1].children
-            or (line[1] - nodes[-1].start > size and not _goes_on(text, lines[at - 1], line))
+            or (line[1] - nodes[-1].start > size and not _continues_sentence(text, lines[at - 1], line))
         ):
             nodes.append(Node(*line))
         nodes[-1].end = line[1]
@@ -89,8 +89,8 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
     return nodes
 
 
-def _goes_on(text: str, line: Range, below: Range) -> bool:
-    return goes_on(text[slice(*line)], text[slice(*below)], _COMMENT_SIGN)
+def _continues_sentence(text: str, above: Range, line: Range) -> bool:
+    return continues_sentence(text[slice(*above)], text[slice(*line)], _COMMENT_SIGN)
 
 
 def _find_closed(text: str, lines: Ranges, at: int) -> int | None:

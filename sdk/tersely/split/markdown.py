@@ -102,7 +102,7 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
         is_roman = letter in "ivx" and any(map(_ROMAN.match, neighbours))
         return is_roman or chr(ord(letter) - 1) + "." in near or chr(ord(letter) + 1) + "." in near
     if item["number"] and not starts_paragraph and int(item["number"]) != 1:
-        return texts[index - 1].rstrip().endswith((":", ".", ";")) or _goes_on(
+        return texts[index - 1].rstrip().endswith((":", ".", ";")) or _continues_numbers(
             lines, index, int(item["number"])
         )
     return True
@@ -122,7 +122,7 @@ def is_reference(lines: Lines, index: int) -> bool:
     return str(int(entry[1]) - 1) in near
 
 
-def _goes_on(lines: Lines, index: int, number: int) -> bool:
+def _continues_numbers(lines: Lines, index: int, number: int) -> bool:
     """Return whether an item continues the numbers of an item near above it, with indented lines."""
     indent = lines.indent(index)
     for above in range(index - 1, max(index - _NEAR, 0) - 1, -1):

@@ -70,7 +70,7 @@ class Node:
             self.children, self.series = children, series
 
 
-def goes_on(line: str, below: str, signs: re.Pattern[str] = PREFIX) -> bool:
+def continues_sentence(line: str, below: str, signs: re.Pattern[str] = PREFIX) -> bool:
     """Return whether a sentence of a comment or quotation goes on in the line below. Both lines begin with
     the same of some `signs`."""
     sign, next_sign = signs.match(line), signs.match(below)
@@ -86,7 +86,7 @@ def join_wrapped(text: str, lines: Sequence[Range]) -> list[Range]:
     joined: list[Range] = []
     last = (0, 0)
     for line in lines:
-        if joined and goes_on(text[slice(*last)], text[slice(*line)]):
+        if joined and continues_sentence(text[slice(*last)], text[slice(*line)]):
             joined[-1] = (joined[-1][0], line[1])
         else:
             joined.append(line)

@@ -175,7 +175,7 @@ class _LinkFinder:
             state.record = state.announcer = None
         while state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
             state.announcer = state.announcer.outer
-        if state.label and not self._around.goes_on(place, state.label):
+        if state.label and not self._around.continues_value(place, state.label):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(self._lines.texts[place.block.first])):
             state.entry = None
@@ -269,7 +269,7 @@ class _LinkFinder:
             state.question.is_line = True  # so the question is kept with the first unit of its answer
         elif place.speaks and not ANSWER.match(line):
             state.speaker = replace(self._head(first, place), line=line)
-        is_title = surroundings.is_title(place)
+        is_title = surroundings.is_clause_title(place)
         self._frames.update(place.units if is_title else place.units[: RUN_IN.match(line) is not None])
         if clause and (is_title or surroundings.is_clause(place, clause)):
             head = self._head(last if is_title else first, place, clause["number"].count("."))

@@ -58,7 +58,7 @@ class PageBreak(NamedTuple):
     """Whether a sentence goes on in the next page."""
 
 
-def _goes_on(text: str, start: int, end: int) -> bool:
+def _continues_sentence(text: str, start: int, end: int) -> bool:
     """Return whether a sentence goes on after the page break `text[start:end]`."""
     *above, left = [line.rstrip() for line in text[max(0, start - _SAMPLE) : start].split("\n")[-4:]]
     right = text[end : end + _SAMPLE].lstrip()[:1]
@@ -81,7 +81,10 @@ def find_page_breaks(text: str) -> list[PageBreak]:
     if "\f" in text:
         return _find_at_feeds(text)
     joined = find_joined_pages(text)
-    return [PageBreak(start, end, _goes_on(text, len(text[:start].rstrip()), end)) for start, end in joined]
+    return [
+        PageBreak(start, end, _continues_sentence(text, len(text[:start].rstrip()), end))
+        for start, end in joined
+    ]
 
 
 def _find_at_feeds(text: str) -> list[PageBreak]:
@@ -98,7 +101,7 @@ def _find_at_feeds(text: str) -> list[PageBreak]:
             end = feed + 1
         end = _skip_blank(text, end)
         start = _find_footer(text, feed, breaks[-1].end if breaks else 0)
-        breaks.append(PageBreak(start, end, _goes_on(text, start, end)))
+        breaks.append(PageBreak(start, end, _continues_sentence(text, start, end)))
     end = len(text.rstrip())
     start = _find_footer(text, end, breaks[-1].end if breaks else 0)
     return [*breaks, PageBreak(start, end, False)] if start < end else breaks
@@ -164,7 +167,7 @@ def find_joined_pages(text: str) -> list[tuple[int, int]]:
         furniture = [*_find_furniture(lines, pages)]
         is_list = (pages[0], 1) in found and max(map(len, furniture)) == 1
         is_series = not key and len(pages) > 2 and not is_list
-        if is_series or any(_goes_on_after(lines, own) for own in furniture):
+        if is_series or any(_is_in_sentence(lines, own) for own in furniture):
             ranges += ((starts[own.start], starts[own.stop] - 1) for own in furniture)
     return sorted(ranges)
 
@@ -225,7 +228,7 @@ def _normalize(line: str) -> str:
     return " ".join(line.split())
 
 
-def _goes_on_after(lines: Sequence[str], furniture: range) -> bool:
+def _is_in_sentence(lines: Sequence[str], furniture: range) -> bool:
     """Return whether a sentence goes on in lower case after the number of a page."""
     above = _list_near(lines, furniture.start, -1)[:1]
     below = _list_near(lines, furniture.stop - 1, 1)[:1]

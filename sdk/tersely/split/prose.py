@@ -17,7 +17,7 @@ from tersely.split.dates import ends_with_period, is_signed, stamps_comment
 from tersely.split.fragments import is_fragment
 from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import PREFIX, TICKED, WORD, Block, Lines, Range, mask
-from tersely.split.nodes import goes_on
+from tersely.split.nodes import continues_sentence
 from tersely.split.sentence_starts import CLOSING, COUNTED, PHRASE, is_abbreviation
 from tersely.split.titles import (
     find_line_kind,
@@ -25,9 +25,9 @@ from tersely.split.titles import (
     is_division,
     is_question,
     is_stamped,
-    is_title,
+    is_title_in_prose,
 )
-from tersely.split.wrapping import LABEL, LED, TERMINALS, are_fields, is_wrapped, measure_width
+from tersely.split.wrapping import LABEL, LED, TERMINALS, are_pairs, is_wrapped, measure_width
 from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
@@ -156,7 +156,11 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             if lines.is_short(at, stop):
                 yield _make_block(lines, at, stop, "line", prefixes[start])
             else:
-                ends = [n for n in range(at + 1, stop) if not goes_on(lines.texts[n - 1], lines.texts[n])]
+                ends = [
+                    n
+                    for n in range(at + 1, stop)
+                    if not continues_sentence(lines.texts[n - 1], lines.texts[n])
+                ]
                 for begin, last in pairwise([at, *ends, stop]):
                     yield _make_block(lines, begin, last, "line", prefixes[start])
         elif (
@@ -164,7 +168,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and _is_running(texts[start:line])
             and (lines.has_gaps or not have_gaps(texts[start:line], edges))
             and not (is_record and LABEL.match(texts[start]))
-            and not (line - start == 1 and (is_in_capitals(texts[start]) or is_title(lines, at)))
+            and not (line - start == 1 and (is_in_capitals(texts[start]) or is_title_in_prose(lines, at)))
         ):
             yield _make_block(lines, at, stop, "sentence")
         else:
@@ -233,7 +237,7 @@ def is_prose(text: str) -> bool:
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or ("..." in sample and LED.match(sample))
-        or are_fields(words)
+        or are_pairs(words)
         or len(_ASSIGNMENT.findall(sample)) > 1
         or _COUNTS.search(sample)
         or rate_line(sample) is Likeness.CODE

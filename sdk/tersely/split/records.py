@@ -69,7 +69,7 @@ class Records:
                 shapes[place.run][shape(place.line)] += 1
                 if not place.speaks and (label := LABEL.match(place.line)):
                     names[place.run].append(place.line[: label.start("value")].strip())
-        self._records = {run for run, found in names.items() if _are_fields(found, total[run])}
+        self._records = {run for run, found in names.items() if _have_names(found, total[run])}
         """Runs in which at least half of the lines, and at least two, have a name and a value, if most names
         differ."""
         self._mixtures = {
@@ -178,7 +178,7 @@ def _is_mail(place: Place) -> bool:
     return place.below is not None and all(_MAIL.match(line.line) for line in (place, place.below))
 
 
-def _are_fields(names: Sequence[str], lines: int) -> bool:
+def _have_names(names: Sequence[str], lines: int) -> bool:
     """Return whether a run is a record: at least half of its lines have a name, and most names differ or the
     first recurs."""
     differ = len({*names}) * 2 > len(names) or names.count(names[0]) > 1

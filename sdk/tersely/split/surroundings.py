@@ -185,9 +185,9 @@ class Surroundings:
         """Return whether the lines below `step`, their head, end before this place.
 
         A rule ends them, but not the text of a post that begins with fields between rules. The lines below a
-        message end at a run that is not about it. Log entries right below `step`, and the output of a counted
-        step, end at a run of text that is not indented more. The last record ends at a run unlike those in
-        other records.
+        message end at a run that is not indented more and begins with a letter. Log entries right below
+        `step`, and the output of a counted step, end at a run of text that is not indented more. The last
+        record ends at a run unlike those in other records.
         """
         if place is self._alien:
             return True
@@ -196,12 +196,13 @@ class Surroundings:
         if is_rule(place.block, place.line):
             return step.begin not in self.fronts
         if step.begin in self._messages:
-            return place.starts_run and not headlines.goes_on(place, step.indent)
+            is_about = place.indent > step.indent or not place.line.lstrip()[:1].isalpha()
+            return place.starts_run and not is_about
         if step.run not in self._captioned and step.begin not in self._progress:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
 
-    def goes_on(self, place: Place, label: Head) -> bool:
+    def continues_value(self, place: Place, label: Head) -> bool:
         """Return whether a block continues the value of `label`, a line above it with a name and a value."""
         if LABEL.match(place.line):
             return False
@@ -262,7 +263,7 @@ def is_clause(place: Place, clause: re.Match[str]) -> bool:
     return not clause["word"] and ("." in clause["number"] or is_long)
 
 
-def is_title(place: Place) -> bool:
+def is_clause_title(place: Place) -> bool:
     """Return whether a line with a number is alone above a paragraph, or above a clause such as 2.1 in 2."""
     below = place.below
     clause = CLAUSE.match(place.line)

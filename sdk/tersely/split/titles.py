@@ -227,7 +227,7 @@ def _is_sound(lines: Lines, index: int) -> bool:
     )
 
 
-def is_title(lines: Lines, index: int) -> bool:
+def is_title_in_prose(lines: Lines, index: int) -> bool:
     """Return whether a line that reads like prose is a title: it is in bold type, a status above items, or
     the start of a division."""
     is_bold = _BOLD.fullmatch(lines.texts[index].strip()) is not None
