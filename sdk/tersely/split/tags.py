@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -111,12 +112,14 @@ def _read_letters(region: Sequence[Place]) -> Tags:
     return _choose(tags, tags, region)
 
 
-def _read_words(region: Sequence[Place]) -> Tags:
-    """Return the first word of each line with the signs before it, or its pattern if the word is unique."""
+def _read_words(region: Sequence[Place], *, prefer_signs: bool = False) -> Tags:
+    """Return the first word of each line with the signs before it, or its pattern if the word is unique.
+
+    `prefer_signs`: whether the signs at the start of a line alone are its tag.
+    """
     starts = [_match(place.line) for place in region]
-    return _choose(
-        [sign + word for sign, word in starts], [sign + _shape(word) for sign, word in starts], region
-    )
+    words = [(prefer_signs and sign) or sign + word for sign, word in starts]
+    return _choose(words, [sign + _shape(word) for sign, word in starts], region)
 
 
 def _read_pairs(region: Sequence[Place]) -> Tags:
@@ -138,20 +141,12 @@ def _read_pairs(region: Sequence[Place]) -> Tags:
     ]
 
 
-def _read_signs(region: Sequence[Place]) -> Tags:
-    """Return the signs of each line that begins with signs, and the first word of any other line."""
-    starts = [_match(place.line) for place in region]
-    return _choose(
-        [sign or word for sign, word in starts], [sign + _shape(word) for sign, word in starts], region
-    )
-
-
 def _shape(word: str) -> str:
     """Return the pattern of capital and small letters and numbers of a word."""
     return _SMALL.sub("a", _CAPITALS.sub("A", _NUMBERS.sub("9", word)))
 
 
-READERS = (_read_letters, _read_words, _read_pairs, _read_signs)
+READERS = (_read_letters, _read_words, _read_pairs, partial(_read_words, prefer_signs=True))
 """Functions that read the tags of lines. They are tried in this order."""
 
 
