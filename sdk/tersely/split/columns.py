@@ -10,6 +10,7 @@ from itertools import takewhile
 from tersely.split.column_names import (
     GAP,
     LONGEST_LINE,
+    are_aligned,
     are_names,
     find_words,
     has_value,
@@ -21,7 +22,7 @@ from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
 from tersely.split.database import RECORD, open_records
 from tersely.split.figures import open_figures
 from tersely.split.gutters import GUTTER, hang
-from tersely.split.lines import Format, Lines, find_indent, find_lines, is_wordy, skip_while
+from tersely.split.lines import Format, Lines, Range, find_indent, find_lines, is_wordy, skip_while
 from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
 
@@ -136,36 +137,33 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     return end + 2 if has_total else end
 
 
-def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
+def fits(names: Sequence[Range], row: str) -> bool:
     """Return whether a row is aligned with the names of columns.
 
     At least half of the names, and at least two, start or end at the same column as a word of the row.
     """
-    words = find_words(row)
-    starts, ends = {start for start, _ in words}, {end for _, end in words}
-    fitting = sum(start in starts or end in ends for start, end in names)
+    fitting = sum(are_aligned(names, find_words(row)))
     return fitting >= 2 and fitting * 2 >= len(names)
 
 
-def _has_cells(names: Sequence[tuple[int, int]], row: str) -> bool:
+def _has_cells(names: Sequence[Range], row: str) -> bool:
     """Return whether most cells of a row start or end where a name does, although some cells are empty."""
     line = row[:LONGEST_LINE].expandtabs().rstrip()
     edges = [0, *(edge for gap in GAP.finditer(line) for edge in gap.span()), len(line)]
     cells = [*zip(edges[::2], edges[1::2], strict=True)]
     cells[0] = (len(line) - len(line.lstrip()), cells[0][1])
-    starts, ends = {start for start, _ in names}, {end for _, end in names}
-    fitting = sum(start in starts or end in ends for start, end in cells)
+    fitting = sum(are_aligned(cells, names))
     return fitting > 1 and fitting * 3 >= len(cells) * 2
 
 
-def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
+def _continues(names: Sequence[Range], row: str) -> bool:
     """Return whether a row continues the row above: its first cell is empty, or it begins with a gutter."""
     words = find_words(row)
     is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
     return is_deeper or row.lstrip().startswith(GUTTER)
 
 
-def _is_detail(names: Sequence[tuple[int, int]], row: str) -> bool:
+def _is_detail(names: Sequence[Range], row: str) -> bool:
     """Return whether a line begins to the right of the first name and is not aligned with the names."""
     return bool(words := find_words(row)) and words[0][0] >= names[0][1] and not fits(names, row)
 
@@ -297,14 +295,14 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     return Node(start, end, _nest(text, rows, names), Series())
 
 
-def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | None) -> list[Node]:
+def _nest(text: str, rows: Sequence[Node], names: Sequence[Range] | None) -> list[Node]:
     """Move each row that continues the row above into that row, and return the other rows.
 
     `names`: the start and the end of each name of a column. Without names, a row is compared with the words
     of the row above.
     """
     nested: list[Node] = []
-    words: Sequence[tuple[int, int]] = ()
+    words: Sequence[Range] = ()
     lines = [text[text.rfind("\n", 0, row.start) + 1 : row.end] for row in rows]
     is_tree = names is not None and _is_tree(names, lines)
     for row, line in zip(rows, lines, strict=True):
@@ -323,7 +321,7 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
     return nested
 
 
-def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
+def _is_tree(names: Sequence[Range], rows: Sequence[str]) -> bool:
     """Return whether the indents of the first cells show a tree: the first row has the smallest."""
     starts = [words[0][0] for row in rows if (words := find_words(row))]
     is_nested = bool(starts) and starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from tersely.split.column_names import GAP, are_names, count_values, find_words, may_name
 from tersely.split.columns import fits
-from tersely.split.lines import Lines
+from tersely.split.lines import Lines, Range
 from tersely.split.places import Place
 
 _RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
@@ -34,7 +34,7 @@ def find_headers(
     """
     found: dict[Place, Sequence[Place]] = dict([*_find_spaced(places), *_find_listed(places)])
     header: Sequence[Place] = ()
-    columns: Sequence[tuple[int, int]] = ()
+    columns: Sequence[Range] = ()
     run: list[Place] = []
     table: int | None = None  # the run of a table whose first row names the columns
     for number, place in enumerate(places):
@@ -78,7 +78,7 @@ def _names_columns(place: Place, lines: Lines) -> bool:
     return place.block.kind == "row" and are_names(place.line, below[:2])
 
 
-def _find_cells(names: Place, rule: Place) -> Sequence[tuple[int, int]]:
+def _find_cells(names: Place, rule: Place) -> Sequence[Range]:
     """Return the cells of the line right above a rule if they name the columns of the line below it."""
     below = rule.below
     if names.block.kind != "line" or below is None or below.block.first != rule.block.last:
@@ -126,7 +126,7 @@ def _find_spaced(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Plac
                 yield row, header
 
 
-def _fits(place: Place, lines: Lines, columns: Sequence[tuple[int, int]]) -> bool:
+def _fits(place: Place, lines: Lines, columns: Sequence[Range]) -> bool:
     """Return whether a line of a block fits the columns or has enough cells."""
     if place.block.kind == "sentence":
         return False
@@ -134,7 +134,7 @@ def _fits(place: Place, lines: Lines, columns: Sequence[tuple[int, int]]) -> boo
     return any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows)
 
 
-def _has_all_cells(place: Place, columns: Sequence[tuple[int, int]]) -> bool:
+def _has_all_cells(place: Place, columns: Sequence[Range]) -> bool:
     """Return whether a cell, after a gap or at the margin, begins at each column but perhaps one."""
     starts = {cell.start() for cell in _CELL.finditer(place.line)}
     cells = [start for start, _ in columns if start in starts]
