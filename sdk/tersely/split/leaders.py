@@ -32,7 +32,7 @@ _PROGRESS = re.compile(
 )
 """A line such as `[3/40] Building a.o`, `3/8 Test #3: a`, `Step 3/9 : RUN a` or `Start 3: a`."""
 _FAILURES = re.compile(r"\s*(\d+) fail(?:ing|ures?|ed)\s*:?")
-_FAILURE = re.compile(r"\s*\d+\) \S")
+_FAILURE = re.compile(r"\s*(\d+)\) \S")
 _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
@@ -294,24 +294,19 @@ def _has_time(place: Place) -> bool:
     return CUE.match(place.line) is None and _CLOCK.search(place.line) is not None
 
 
-def _read(place: Place) -> int:
-    """Return the first number of a line."""
-    return int(found[0]) if (found := _DIGITS.search(place.line)) else 0
-
-
 def find_failures(places: Sequence[Place]) -> Iterator[Place]:
     """Yield the lines such as `2) Crane lifts` that begin the failures of a report, below how many there are.
 
     What a failure says may be indented less.
     """
-    left = 0
-    last = 0
+    count = last = 0
     for place in places:
         if found := _FAILURES.fullmatch(place.line):
-            left, last = int(found[1]), 0
-        elif left and place.starts_run and _FAILURE.match(place.line) and _read(place) == last + 1:
-            left, last = left - 1, last + 1
-            yield place
+            count, last = int(found[1]), 0
+        elif last < count and place.starts_run and (found := _FAILURE.match(place.line)):
+            if int(found[1]) == last + 1:
+                last += 1
+                yield place
 
 
 def find_subjects(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
