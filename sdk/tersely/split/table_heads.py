@@ -38,17 +38,14 @@ def find_headers(
     run: list[Place] = []
     table: int | None = None  # the run of a table whose first row names the columns
     for number, place in enumerate(places):
-        ruler = lines.texts[place.block.last - 1]
+        above, ruler = place.above, lines.texts[place.block.last - 1]
         if _RULER.match(ruler):
-            above = place.above
-            is_alone = place.block.is_one_line
-            is_named = above is not None and above.block.last == place.block.first
-            header = (above, place) if is_alone and above is not None and is_named else (place,)
-            columns, run = find_words(ruler), []
-            table = None
+            is_below = above and above.block.last == place.block.first and place.block.is_one_line
+            header = (above, place) if above and is_below else (place,)
+            columns, run, table = find_words(ruler), [], None
             continue
-        if place.above and _SOLID_RULE.fullmatch(place.line) and (cells := _find_cells(place.above, place)):
-            header, columns, run, table = (place.above, place), cells, [], None
+        if above and _SOLID_RULE.fullmatch(place.line) and (cells := _find_cells(above, place)):
+            header, columns, run, table = (above, place), cells, [], None
             continue
         if _names_columns(place, lines):
             header, columns, run, table = (place,), find_words(place.line), [], place.run
@@ -127,11 +124,12 @@ def _find_spaced(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Plac
 
 
 def _fits(place: Place, lines: Lines, columns: Sequence[Range]) -> bool:
-    """Return whether a line of a block fits the columns or has enough cells."""
-    if place.block.kind == "sentence":
-        return False
-    rows = [lines.texts[at] for at in _list_lines(place)]
-    return any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows)
+    """Return whether one of the first lines of a block fits the columns, or has at least three cells and
+    lacks at most one: a cell seems to be missing if only one space divides it from the next."""
+    rows = lines.texts[place.block.first : place.block.last][:_MOST_LINES]
+    fewest = max(3, len(columns) - 1)
+    fitting = (fits(columns, row) or len(GAP.split(row.strip())) >= fewest for row in rows)
+    return place.block.kind != "sentence" and any(fitting)
 
 
 def _has_all_cells(place: Place, columns: Sequence[Range]) -> bool:
@@ -139,16 +137,3 @@ def _has_all_cells(place: Place, columns: Sequence[Range]) -> bool:
     starts = {cell.start() for cell in _CELL.finditer(place.line)}
     cells = [start for start, _ in columns if start in starts]
     return place.block.kind in ("row", "line") and len(cells) > 1 and len(starts) <= len(cells) + 1
-
-
-def _list_lines(place: Place) -> range:
-    """Return the indices of the first lines of a place, at most `_MOST_LINES`."""
-    return range(place.block.first, min(place.block.last, place.block.first + _MOST_LINES))
-
-
-def _has_cells(row: str, columns: int) -> bool:
-    """Return whether a row has at least three cells and lacks at most one.
-
-    A cell seems to be missing if only one space divides it from the next.
-    """
-    return len(GAP.split(row.strip())) >= max(3, columns - 1)
