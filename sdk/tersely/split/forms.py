@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -77,7 +78,5 @@ def _are_records(starts: Sequence[int], labels: Mapping[int, str], end: int) -> 
 
 def _end_header(runs: Sequence[int], at: int) -> int:
     """Return the index after the header of a record: its first run, but only its first line if it is long."""
-    end = at + 1
-    while end < len(runs) and runs[end] == runs[at]:
-        end += 1
+    end = bisect_right(runs, runs[at])
     return end if end - at <= _MOST_LINES else at + 1
