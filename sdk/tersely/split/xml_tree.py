@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tersely.split.html import blank
 from tersely.split.lines import find_lines, strip
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_identities
 from tersely.split.sentences import split_units
@@ -18,7 +19,7 @@ from tersely.units import Series
 _LONG_COMMENT = 80
 """Code points from which a comment above the root is a separate part."""
 _SPACE = re.compile(r"\sxml:space\s*=\s*[\"'](\w*)")
-_LINE_BREAK = re.compile(r"[\r\n]")
+_LINE_BREAK, _CHARACTER = re.compile(r"[\r\n]"), re.compile(r".", re.DOTALL)
 _DECLARATION = re.compile(r"<\?xml\s")
 _CLOSED_DATA = "]]>"
 _LINED = frozenset({"code", "log", "line", "row", "list_item"})
@@ -49,12 +50,10 @@ def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     comments: list[Node] = []
     others: list[Node] = []
     """Anything else above the root, such as a DOCTYPE."""
-    declarations: list[Node] = []
     is_embedded = start > 0 and not text[:start].isspace()  # then the declaration separates it from the rest
     for sort, node in prolog:
         if not is_embedded and node.start == start and _DECLARATION.match(text, start):
             node.role, node.items = "markup", 0
-            declarations.append(node)
         elif sort == "comment" and node.end - node.start >= _LONG_COMMENT:
             comments.append(node)
         else:
@@ -64,10 +63,9 @@ def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     root.wants = others
     for comment in comments:
         comment.wants = [root, *others]
-    nodes = sorted([*declarations, *comments, *others, root], key=lambda node: node.start)
     # With one series, a mark counts the content of the root even if only a comment above it is kept.
     series = root.series if root.series and root.series.before else Series("<!-- ", " -->")
-    return Node(start, end, nodes, series)
+    return Node(start, end, [*(node for _, node in prolog), root], series)
 
 
 class _Reader:
@@ -83,7 +81,7 @@ class _Reader:
         for token in scan(self._text, start, end):
             if stack:
                 parent = stack[-1]
-                parent.has_text |= token.sort == "data" or not self._is_blank(position, token.start)
+                parent.has_text |= token.sort == "data" or self._text[position : token.start].strip() != ""
             position = token.end
             if token.sort == "open":
                 space = _SPACE.search(token.attributes)
@@ -103,9 +101,6 @@ class _Reader:
             else:
                 prolog.append((sort, node))
         return root, prolog
-
-    def _is_blank(self, start: int, end: int) -> bool:
-        return start == end or self._text[start:end].isspace()
 
     def _close(self, element: _Element, end: int, depth: int) -> Node:
         node = Node(element.token.start, end)
@@ -158,7 +153,7 @@ class _Reader:
         series = Series("<!-- ", " -->")
         if len(items) == 1 and items[0][0] == "data":
             data = items[0][1]
-            if self._is_blank(start, data.start) and self._is_blank(data.end, end):
+            if not self._text[start : data.start].strip() and not self._text[data.end : end].strip():
                 start, end = data.start + len("<![CDATA["), data.end - len(_CLOSED_DATA)
                 items, series = [], Series()
         parts: list[Node] = []
@@ -181,7 +176,10 @@ class _Reader:
         if body is None:
             return []
         start, end = body
-        plain = self._blank_tags(start, end) if inside else self._text[start:end]
+        plain = self._text[start:end]
+        if inside:
+            tags = scan(plain, 0, len(plain))
+            plain = blank(plain, [(tag.start, tag.end) for tag in tags], _CHARACTER)
         units = split_units(plain)
         nodes: list[Node] = []
         places: list[int] = []
@@ -211,11 +209,3 @@ class _Reader:
         for unit, place in zip(units, places, strict=True):
             nodes[place].wants += [nodes[places[need]] for need in unit.link.needs if places[need] != place]
         return nodes
-
-    def _blank_tags(self, start: int, end: int) -> str:
-        parts: list[str] = []
-        done = start
-        for token in scan(self._text, start, end):
-            parts += [self._text[done : token.start], " " * (token.end - token.start)]
-            done = token.end
-        return "".join([*parts, self._text[done:end]])
