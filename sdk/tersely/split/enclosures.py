@@ -45,22 +45,20 @@ class Enclosures:
 
     def __init__(self, places: Sequence[Place], lines: Lines) -> None:
         pairs = [*_find_pairs(places), *_find_comments(places, lines)]
-        self._first = {first for first, _ in pairs}
-        self._last = {last for _, last in pairs}
+        self._first = {first for first, _ in pairs if _is_line(first)}
+        self._last = {last for _, last in pairs if _is_line(last)}
 
     def holds(self, place: Place) -> bool:
         """Return whether a line begins or ends a section that has both lines."""
-        return _is_line(place) and (place in self._first or place in self._last)
+        return place in self._first or place in self._last
 
     def begins(self, place: Place) -> bool:
         """Return whether a line begins a section."""
-        is_first = _is_line(place) and place in self._first
-        return is_first or (place.is_text and _BEGIN.match(place.line) is not None)
+        return place in self._first or (place.is_text and _BEGIN.match(place.line) is not None)
 
     def ends(self, place: Place) -> bool:
         """Return whether a line ends a section."""
-        is_last = _is_line(place) and place in self._last
-        return is_last or (place.is_text and _END.match(place.line) is not None)
+        return place in self._last or (place.is_text and _END.match(place.line) is not None)
 
 
 def names_record(place: Place) -> bool:
