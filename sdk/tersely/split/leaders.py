@@ -32,7 +32,6 @@ _PROGRESS = re.compile(
 )
 """A line such as `[3/40] Building a.o`, `3/8 Test #3: a`, `Step 3/9 : RUN a` or `Start 3: a`."""
 _FAILURES = re.compile(r"\s*(\d+) fail(?:ing|ures?|ed)\s*:?")
-_FAILURE = re.compile(r"\s*(\d+)\) \S")
 _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
@@ -303,10 +302,9 @@ def find_failures(places: Sequence[Place]) -> Iterator[Place]:
     for place in places:
         if found := _FAILURES.fullmatch(place.line):
             count, last = int(found[1]), 0
-        elif last < count and place.starts_run and (found := _FAILURE.match(place.line)):
-            if int(found[1]) == last + 1:
-                last += 1
-                yield place
+        elif last < count and place.starts_run and place.line.lstrip().startswith(f"{last + 1}) "):
+            last += 1
+            yield place
 
 
 def find_subjects(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
