@@ -145,11 +145,6 @@ def _read_paragraphs(text: str, lines: Sequence[Range], sizes: Sizes, depth: int
     return [*nodes, _make_paragraph(text, group, sizes)] if group else nodes
 
 
-def _is_bare(text: str, lines: Sequence[Range]) -> bool:
-    """Return whether lines show no text."""
-    return all(_BARE.fullmatch(text, *line) for line in lines)
-
-
 def _find_return(text: str, lines: Sequence[Range], index: int) -> int:
     """Return the index after the `.RE` that ends the indented lines from `index` on."""
     depth = 0
@@ -164,7 +159,8 @@ def _find_return(text: str, lines: Sequence[Range], index: int) -> int:
 
 def _read_indented(text: str, lines: Sequence[Range], sizes: Sizes, depth: int) -> Node:
     """Return the node of indented lines, from `.RS` to `.RE`."""
-    node = Node(lines[0][0], lines[-1][1], role="frame" if _is_bare(text, lines) else "content")
+    is_bare = all(_BARE.fullmatch(text, *line) for line in lines)  # they show no text
+    node = Node(lines[0][0], lines[-1][1], role="frame" if is_bare else "content")
     body = lines[1:-1] if _RETURN.match(text, *lines[-1]) else lines[1:]
     if node.end - node.start > sizes.part and node.role == "content":
         node.children = _read_paragraphs(text, body, sizes, depth + 1)
