@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from tersely.split.lines import Block, Lines, Range
+from tersely.split.lines import Block, Lines, Range, make_block
 from tersely.split.markdown import FENCE
 from tersely.units import Link, Unit
 
@@ -31,16 +31,14 @@ def find_conflicts(text: str) -> list[Sequence[Range]]:
     return conflicts
 
 
-def leave_fenced(
-    conflicts: Sequence[Sequence[Range]], blocks: Sequence[Block], lines: Lines
-) -> list[Sequence[Range]]:
+def leave_fenced(conflicts: Sequence[Sequence[Range]], blocks: Sequence[Block]) -> list[Sequence[Range]]:
     """Drop the conflicts inside fenced blocks, because the content of these blocks is split later."""
     starts = [block.start for block in blocks]
     around = [blocks[max(0, bisect_right(starts, markers[0][0]) - 1)] for markers in conflicts]
     return [
         markers
         for markers, block in zip(conflicts, around, strict=True)
-        if block.end < markers[-1][1] or not FENCE.start.match(lines.texts[block.first])
+        if block.end < markers[-1][1] or not FENCE.start.match(block.line)
     ]
 
 
@@ -53,7 +51,7 @@ def cut_blocks(blocks: Sequence[Block], lines: Lines, markers: Sequence[Range]) 
             continue
         for line in range(block.first, block.last):
             if not lines.is_blank(line):
-                yield Block(line, line + 1, lines.starts[line], lines.end_of(line), "line")
+                yield make_block(lines, line, line + 1, "line")
 
 
 def add_markers(units: Sequence[Unit], conflicts: Sequence[Sequence[Range]]) -> list[Unit]:

@@ -22,9 +22,7 @@ LONGEST_TITLE, SHORT_TITLE, LONGEST_QUESTION = 80, 60, 120
 """Most code points of a title, of one right above a paragraph, and of a question with a number."""
 
 
-def find_series(
-    lines: Lines, blocks: Sequence[Block], runs: Sequence[int], titles: set[int]
-) -> Iterator[Sequence[int]]:
+def find_series(lines: Lines, blocks: Sequence[Block], titles: set[int]) -> Iterator[Sequence[int]]:
     """Yield the indices of each series of counted titles, such as `Part A` and `Part B`, and of dates.
 
     The first line, and every date and item, begins a run or is right below a heading or one of `titles`.
@@ -34,8 +32,8 @@ def find_series(
     found: dict[str, list[int]] = defaultdict(list)
     numbers: dict[int, str] = {}
     for at, block in enumerate(blocks):
-        line = lines.texts[block.first].strip()
-        begins_run = starts_run(runs, at)
+        line = block.line.strip()
+        begins_run = starts_run(blocks, at)
         begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
         begins_run |= block.kind == "list_item" and is_numbered_title(lines, block.first)
         if block.kind not in ("line", "heading", "list_item") or not may_be_title(line):
@@ -48,7 +46,7 @@ def find_series(
                 numbers[at] = counted["number"]
             continue
         if block.kind == "list_item":
-            is_alone = block.is_one_line and at + 1 < len(runs) and runs[at + 1] != runs[at]
+            is_alone = block.is_one_line and at + 1 < len(blocks) and blocks[at + 1].run != block.run
             if (
                 (is_alone or _is_tight(lines, blocks, at))
                 and (item := CLAUSE.match(line))
@@ -111,19 +109,19 @@ def _read_number(number: str) -> int:
     return sum(-one if one < next_one else one for one, next_one in pairwise([*digits, 0]))
 
 
-def find_marginal(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
+def find_marginal(blocks: Sequence[Block]) -> set[int]:
     """Return the indices of the titles right above numbered sections, as some statutes print them.
 
     Each begins a run. The numbers rise from title to title: those of lists begin again.
     """
     found: dict[int, int] = {}
     for at, (block, below) in enumerate(pairwise(blocks)):
-        item = _ITEM.match(lines.texts[below.first])
+        item = _ITEM.match(below.line)
         if below.kind != "list_item" or not item or block.kind not in ("line", "sentence", "heading"):
             continue
-        line = lines.texts[block.first].strip()
+        line = block.line.strip()
         is_title = line[0].isupper() and len(line) <= LONGEST_TITLE and line[-1] not in ":;,?!"
-        if is_title and starts_run(runs, at) and runs[at] == runs[at + 1] and block.is_one_line:
+        if is_title and starts_run(blocks, at) and block.run == below.run and block.is_one_line:
             found[at] = int(item[1])
     rises = all(number < larger for number, larger in pairwise(found.values()))
     return {*found} if rises and len(found) > 1 else set()

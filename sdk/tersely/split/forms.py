@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from tersely.split.lines import Block, Lines, starts_run
+from tersely.split.lines import Block, starts_run
 
 _LABEL = re.compile(r"[A-ZÄÖÜÉ][^\W\d_]*(?:[ /&'’-]+[^\W\d_]+){0,4}:[ \t]*")
 _WORD = re.compile(r"\W*([^\W_]+)")
@@ -30,40 +29,41 @@ def find_dividers(labels: Mapping[int, str], has_forms: bool) -> set[int]:
     return {*labels} if len(labels) >= _FEWEST_LABELS and are_apart and (all_differ or has_forms) else set()
 
 
-def find_forms(
-    lines: Lines, blocks: Sequence[Block], runs: Sequence[int], labels: Mapping[int, str]
-) -> dict[int, range]:
+def find_forms(blocks: Sequence[Block], labels: Mapping[int, str]) -> dict[int, range]:
     """Map the first block of each record of one form to the other blocks of its header.
 
     The first lines of the records begin with the same word. At least two labels are in each record, and none
-    twice.
+    twice. A header is a run, but only its first line if it is long.
     """
     recurring = [label for label, count in Counter(labels.values()).items() if count > 1]
     if len(recurring) < _FEWEST_IN_RECORD:
         return {}
-    begins = [at for at in range(len(blocks)) if starts_run(runs, at) and at not in labels]
-    keys = {at: found[1].casefold() for at in begins if (found := _WORD.match(lines.texts[blocks[at].first]))}
+    begins = [at for at in range(len(blocks)) if starts_run(blocks, at) and at not in labels]
+    keys = {at: found[1].casefold() for at in begins if (found := _WORD.match(blocks[at].line))}
     first = min(labels)
     for key in [*dict.fromkeys(keys[at] for at in keys if at < first)][:_MOST_KEYS]:
         starts = [at for at in keys if keys[at] == key]
         if len(starts) > 1 and _are_records(starts, labels, len(blocks)):
-            return {at: range(at + 1, _end_header(runs, at)) for at in starts}
+            sizes = Counter(block.run for block in blocks)
+            sizes = {at: sizes[blocks[at].run] for at in starts}
+            return {
+                at: range(at + 1, at + (size if size <= _MOST_LINES else 1)) for at, size in sizes.items()
+            }
     return {}
 
 
-def list_labels(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> dict[int, str]:
+def list_labels(blocks: Sequence[Block]) -> dict[int, str]:
     """Map the indices of the labels that are alone in their lines and begin runs to their text.
 
     There are none in a text with signs of headings.
     """
     found: dict[int, str] = {}
     for at, block in enumerate(blocks[:-1]):
-        line = lines.texts[block.first]
-        if block.kind == "heading" and (not block.is_one_line or line.lstrip()[0] in "#=*|\\"):
+        if block.kind == "heading" and (not block.is_one_line or block.line.lstrip()[0] in "#=*|\\"):
             return {}
         is_line = block.kind in ("line", "sentence") and block.is_one_line and not block.prefix
-        if is_line and starts_run(runs, at) and _LABEL.fullmatch(line):
-            found[at] = line.strip()
+        if is_line and starts_run(blocks, at) and _LABEL.fullmatch(block.line):
+            found[at] = block.line.strip()
     return found
 
 
@@ -74,9 +74,3 @@ def _are_records(starts: Sequence[int], labels: Mapping[int, str], end: int) -> 
         for start, stop in pairwise([*starts, end])
     ]
     return all(_FEWEST_IN_RECORD <= len(part) == len({*part}) for part in own)
-
-
-def _end_header(runs: Sequence[int], at: int) -> int:
-    """Return the index after the header of a record: its first run, but only its first line if it is long."""
-    end = bisect_right(runs, runs[at])
-    return end if end - at <= _MOST_LINES else at + 1

@@ -302,7 +302,7 @@ def find_failures(places: Sequence[Place]) -> Iterator[Place]:
     for place in places:
         if found := _FAILURES.fullmatch(place.line):
             count, last = int(found[1]), 0
-        elif last < count and place.starts_run and place.line.lstrip().startswith(f"{last + 1}) "):
+        elif last < count and place.starts_run and place.line.strip().startswith(f"{last + 1}) "):
             last += 1
             yield place
 

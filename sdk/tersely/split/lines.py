@@ -150,11 +150,6 @@ class Lines:
         return self._likenesses[index]
 
 
-def starts_run(runs: Sequence[int], at: int) -> bool:
-    """Return whether a block begins a run, given the number of the run of each block."""
-    return at == 0 or runs[at - 1] != runs[at]
-
-
 def remove_prefix(line: str) -> str:
     """Return a line without the sign of a quotation or a comment that it begins with."""
     return line[found.end() :] if (found := PREFIX.match(line)) else line
@@ -293,9 +288,23 @@ class Block(NamedTuple):
     start: int
     end: int
     kind: Kind
+    line: str
+    """Its first line."""
     prefix: str = ""
     """The sign before each of its lines, if it is a quotation or a comment, for example."""
+    run: int = 0
+    """Number of its run, once that is known (see `Place.run`)."""
 
     @property
     def is_one_line(self) -> bool:
         return self.last - self.first == 1
+
+
+def make_block(lines: Lines, first: int, last: int, kind: Kind, prefix: str = "") -> Block:
+    """Return the block of the lines first..last-1."""
+    return Block(first, last, lines.starts[first], lines.end_of(last - 1), kind, lines.texts[first], prefix)
+
+
+def starts_run(blocks: Sequence[Block], at: int) -> bool:
+    """Return whether a block begins a run."""
+    return at == 0 or blocks[at - 1].run != blocks[at].run

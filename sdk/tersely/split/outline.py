@@ -177,7 +177,7 @@ class _LinkFinder:
             state.announcer = state.announcer.outer
         if state.label and not self._around.continues_value(place, state.label):
             state.label = None
-        if state.entry and (run != state.entry.run or starts_entry(self._lines.texts[place.block.first])):
+        if state.entry and (run != state.entry.run or starts_entry(place.block.line)):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
             is_label = headlines.is_label(subject, place) or subject in self._around.names
@@ -190,7 +190,7 @@ class _LinkFinder:
         if state.quote and self._around.ends_quote(place):
             state.quote, state.sender = None, state.sender if place.block.prefix else None
         # A rule between records is not part of the record above it.
-        next_run = place.below.run if place.below and is_rule(place.block, line) else run
+        next_run = place.below.run if place.below and is_rule(place.block, place.line) else run
         is_record = place.starts_run and not place.is_titled and self._records.holds(next_run)
         if state.sender and is_record and indent <= state.sender.indent:
             state.end_text(state.sender)
@@ -250,7 +250,7 @@ class _LinkFinder:
             self._add_text(place, state)
         if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
             self._add_parent(place, state)
-        is_quote = self._quotes_often and _QUOTED.match(self._lines.texts[place.block.first])
+        is_quote = self._quotes_often and _QUOTED.match(place.block.line)
         if is_quote and not (is_announced and self._around.is_marked(place)):
             state.quote = self._head(last, place)
 

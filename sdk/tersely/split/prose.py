@@ -16,7 +16,7 @@ from tersely.split.counted_titles import is_numbered_title
 from tersely.split.dates import ends_with_period, is_signed, stamps_comment
 from tersely.split.fragments import is_fragment
 from tersely.split.likeness import Likeness, rate_line
-from tersely.split.lines import PREFIX, TICKED, WORD, Block, Lines, Range, mask
+from tersely.split.lines import PREFIX, TICKED, WORD, Block, Lines, Range, make_block, mask
 from tersely.split.nodes import continues_sentence
 from tersely.split.sentence_starts import CLOSING, COUNTED, PHRASE, is_abbreviation
 from tersely.split.titles import (
@@ -28,7 +28,6 @@ from tersely.split.titles import (
     is_title_in_prose,
 )
 from tersely.split.wrapping import LABEL, LED, TERMINALS, are_pairs, is_wrapped, measure_width
-from tersely.units import Kind
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
@@ -150,11 +149,11 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             continue
         at, stop = first + start, first + line
         if signed[line - 1] or cited[start]:
-            yield _make_block(lines, at, stop, "list_item", prefixes[start])
+            yield make_block(lines, at, stop, "list_item", prefixes[start])
         elif prefixes[start]:
             # A sentence that starts in the middle of a line would lose the sign before the line.
             if lines.is_short(at, stop):
-                yield _make_block(lines, at, stop, "line", prefixes[start])
+                yield make_block(lines, at, stop, "line", prefixes[start])
             else:
                 ends = [
                     n
@@ -162,7 +161,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
                     if not continues_sentence(lines.texts[n - 1], lines.texts[n])
                 ]
                 for begin, last in pairwise([at, *ends, stop]):
-                    yield _make_block(lines, begin, last, "line", prefixes[start])
+                    yield make_block(lines, begin, last, "line", prefixes[start])
         elif (
             (line - start > 1 or _is_complete(texts, start))
             and _is_running(texts[start:line])
@@ -170,9 +169,9 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             and not (is_record and LABEL.match(texts[start]))
             and not (line - start == 1 and (is_in_capitals(texts[start]) or is_title_in_prose(lines, at)))
         ):
-            yield _make_block(lines, at, stop, "sentence")
+            yield make_block(lines, at, stop, "sentence")
         else:
-            yield from (_make_block(lines, n, n + 1, find_line_kind(lines, n)) for n in range(at, stop))
+            yield from (make_block(lines, n, n + 1, find_line_kind(lines, n)) for n in range(at, stop))
         start = line
 
 
@@ -210,10 +209,6 @@ def is_in_capitals(line: str) -> bool:
 def _is_complete(texts: Sequence[str], index: int) -> bool:
     """Return whether a line ends a sentence, or is the last line."""
     return index + 1 == len(texts) or texts[index].rstrip().rstrip(CLOSING).endswith(TERMINALS)
-
-
-def _make_block(lines: Lines, first: int, last: int, kind: Kind, prefix: str = "") -> Block:
-    return Block(first, last, lines.starts[first], lines.end_of(last - 1), kind, prefix)
 
 
 def is_prose(text: str) -> bool:

@@ -33,7 +33,7 @@ from tersely.split.fragments import join_fragments
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments, find_wrappers
 from tersely.split.json_values import JSON
 from tersely.split.likeness import Likeness
-from tersely.split.lines import Block, Format, Lines, Range, divide, mask, strip, unify_crlf
+from tersely.split.lines import Block, Format, Lines, Range, divide, make_block, mask, strip, unify_crlf
 from tersely.split.logs import ENTRIES
 from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_asciidoc, is_field, is_reference, opens_item
 from tersely.split.outline import find_links
@@ -116,7 +116,7 @@ def _split_text(text: str) -> list[Unit]:
     lines = Lines(visible, has_gaps=bool(comments))
     blocks = list(_split_blocks(lines))
     if conflicts and blocks:
-        conflicts = leave_fenced(conflicts, blocks, lines)
+        conflicts = leave_fenced(conflicts, blocks)
         blocks = list(cut_blocks(blocks, lines, [marker for own in conflicts for marker in own]))
     units: list[Unit] = []
     spans: list[range] = []
@@ -187,7 +187,7 @@ def _split_blocks(lines: Lines) -> Iterator[Block]:
                 yield from split_prose(lines, paragraph, index, edges)
             paragraph = end
         if kind:
-            yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
+            yield make_block(lines, index, end, kind)
         index = end
     if paragraph < index:
         yield from split_prose(lines, paragraph, index, edges)
