@@ -133,7 +133,11 @@ class _Python:
 
     def _open_body(self, node: Node, body: Sequence[ast.stmt], depth: int) -> None:
         """Open the statements below a head, if they do not begin on its last line."""
-        if len(body) > 1 and is_text(body[0]) and len(self._source(body[0])) <= _SHORT:
+        if (
+            len(body) > 1
+            and is_text(body[0])
+            and len(self._read_lines(body[0].lineno, body[0].end_lineno or 0)) <= _SHORT
+        ):
             body = body[1:]  # a short docstring belongs to the head
         first = _first_line(body[0])
         if find_indent(self._text, self._lines[first - 1]) - self._margin != body[0].col_offset:
@@ -151,10 +155,6 @@ class _Python:
         while self._text[slice(*self._lines[above - 1])].lstrip()[:1] in ("", "#"):
             above -= 1
         return above
-
-    def _source(self, statement: ast.stmt | ast.expr) -> str:
-        """Return the lines of a statement or a decorator."""
-        return self._read_lines(statement.lineno, statement.end_lineno or statement.lineno)
 
     def _read_lines(self, first: int, last: int) -> str:
         return self._text[self._lines[first - 1][0] : self._lines[last - 1][1]]
@@ -206,10 +206,7 @@ class _Python:
 
         Parameters before `/`, and those after `*`, need the sign. It is never kept for itself.
         """
-        spans = [
-            (self._lines[first - 1 + begin][0], self._lines[first - 1 + stop][1])
-            for begin, stop in find_elements(self._read_lines(first, last), is_head=True)
-        ]
+        spans = self._find_elements(first, last, is_head=True)
         nodes: list[Node] = []
         for is_sign, group in groupby(spans, lambda span: _SIGN.match(self._text, *span) is not None):
             members = list(group)
@@ -271,13 +268,15 @@ class _Python:
         if opening[1] not in self._text[lines[0][0] : lines[-1][1]]:  # else it is several strings
             node.open(open_text(self._text, lines, self._sizes.part, depth + 1), Series())
 
+    def _find_elements(self, first: int, last: int, *, is_head: bool = False) -> list[Range]:
+        """Return the elements in the brackets of a statement in the lines `first` to `last`."""
+        found = find_elements(self._read_lines(first, last), is_head=is_head)
+        lines = self._lines[first - 1 : last]
+        return [(lines[begin][0], lines[stop][1]) for begin, stop in found]
+
     def _open_brackets(self, node: Node, statement: ast.stmt | ast.expr) -> None:
         """Open the brackets of a statement into their elements, if each has whole lines."""
-        first = statement.lineno - 1
-        spans = [
-            (self._lines[first + begin][0], self._lines[first + stop][1])
-            for begin, stop in find_elements(self._source(statement))
-        ]
+        spans = self._find_elements(statement.lineno, statement.end_lineno or statement.lineno)
         if len(spans) > 1:
             node.children, node.series = join_lines(spans, _SHORT), Series("# ")
             mark_name(self._text, node.children)
