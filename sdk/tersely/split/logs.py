@@ -48,14 +48,13 @@ def _find_entry_end(lines: Lines, index: int) -> int | None:
     None if the entry is a single line that is too long.
     """
     end = index + 1
-    while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(index):
-        if starts_entry(lines.texts[end]):
+    has_details = False
+    while end < len(lines) and not lines.is_blank(end):
+        if _is_detail(lines, index, end) and lines.is_short(index, end + 1):
+            has_details = True
+        elif lines.indent(end) <= lines.indent(index) or (not has_details and starts_entry(lines.texts[end])):
             break
         end += 1
-    while end < len(lines) and _is_detail(lines, index, end) and lines.is_short(index, end + 1):
-        end += 1
-        while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(index):
-            end += 1
     return end if end > index + 1 or lines.is_short(index, end) else None
 
 
