@@ -40,25 +40,14 @@ SILENT = (
 """Lines of LaTeX, of POD, of articles and of jobs that say nothing alone, as a pattern."""
 
 
-class Enclosures:
-    """The lines that begin and end a section of a text."""
-
-    def __init__(self, places: Sequence[Place], lines: Lines) -> None:
-        pairs = [*_find_pairs(places), *_find_comments(places, lines)]
-        self._first = {first for first, _ in pairs if _is_line(first)}
-        self._last = {last for _, last in pairs if _is_line(last)}
-
-    def holds(self, place: Place) -> bool:
-        """Return whether a line begins or ends a section that has both lines."""
-        return place in self._first or place in self._last
-
-    def begins(self, place: Place) -> bool:
-        """Return whether a line begins a section."""
-        return place in self._first or (place.is_text and _BEGIN.match(place.line) is not None)
-
-    def ends(self, place: Place) -> bool:
-        """Return whether a line ends a section."""
-        return place in self._last or (place.is_text and _END.match(place.line) is not None)
+def find_enclosures(places: Sequence[Place], lines: Lines) -> tuple[set[Place], set[Place]]:
+    """Return the lines that begin a section, and those that end one."""
+    first = {place for place in places if place.is_text and _BEGIN.match(place.line)}
+    last = {place for place in places if place.is_text and _END.match(place.line)}
+    for begin, end in (*_find_pairs(places), *_find_comments(places, lines)):
+        first |= {begin} if _is_line(begin) else set()
+        last |= {end} if _is_line(end) else set()
+    return first, last
 
 
 def names_record(place: Place) -> bool:

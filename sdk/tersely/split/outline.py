@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tersely.split import comments, headlines, surroundings
+from tersely.split import comments, enclosures, headlines, surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.depths import Depths
-from tersely.split.enclosures import SILENT, Enclosures, find_anchor, find_names, names_columns, names_record
 from tersely.split.heads import Head, State
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
@@ -32,7 +31,7 @@ _DEEPEST = 16
 _MAX_HEADS = 64
 """If a head needs more units than this, the blocks under it do not need them, so that chains stay short."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
-_SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{SILENT}")
+_SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{enclosures.SILENT}")
 """A line that says nothing: `}`, `} -> null` of Terraform, `\\hline` of LaTeX, or the number of a table."""
 
 
@@ -67,19 +66,20 @@ class _LinkFinder:
         self._around = surroundings.Surroundings(places)
         self._headers = self._around.thread.add_headers(find_headers(places, lines, self._around.comments))
         self._frames = {*self._around.comment_units}
-        self._enclosures = Enclosures(places, lines)
+        self._begin_lines, self._end_lines = enclosures.find_enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
         """Return the links; see `find_links`."""
         state = State()
         for place in self._places:
+            is_edge = place in self._begin_lines or place in self._end_lines
             is_comment = place.units[0] in self._around.comment_units
-            if place.block.kind == "heading" and not is_comment and not self._enclosures.holds(place):
+            if place.block.kind == "heading" and not is_comment and not is_edge:
                 self._add_heading(place, state)
                 continue
             self._close(place, state)
-            if state.begins and self._enclosures.ends(place):
+            if state.begins and place in self._end_lines:
                 self._end(place, state)
                 continue
             if divides := is_rule(place.block, place.line):
@@ -212,7 +212,7 @@ class _LinkFinder:
             self._needs[unit] = {*self._needs.get(unit, ()), closer, *head.anchor}
 
     def _end(self, place: Place, state: State) -> None:
-        """Close a section, such as BEGIN to END (`Enclosures`); its units need its first and last lines."""
+        """Close a section, such as BEGIN to END; its units need its first and last lines."""
         first_line, last_unit = state.begins.pop(), place.units[-1]
         state.end_record(first_line)
         self._needs[last_unit] = set(first_line.units)
@@ -242,7 +242,7 @@ class _LinkFinder:
             state.entry = self._head(first, place)
             if surroundings.announces_entries(place):
                 self._announce(first, place, state).text_indent = find_text_indent(place.line)
-        elif self._enclosures.begins(place):
+        elif place in self._begin_lines:
             self._frames.add(first)
             if len(state.begins) < _DEEPEST:
                 state.begins.append(self._head(first, place))
@@ -305,9 +305,9 @@ class _LinkFinder:
         if label and label["value"]:
             state.label = self._head(first, place)
         lacks_anchor = state.begins and not state.begins[-1].anchor
-        if lacks_anchor and (names_columns(place) or names_record(place)):
+        if lacks_anchor and (enclosures.names_columns(place) or enclosures.names_record(place)):
             state.begins[-1].anchor = (first,)
-            self._frames.update((first,) if names_columns(place) else ())
+            self._frames.update((first,) if enclosures.names_columns(place) else ())
 
     def _announce(self, unit: int, place: Place, state: State) -> Head:
         """Remember a line that ends with a colon, and return it as a head."""
@@ -336,7 +336,7 @@ class _LinkFinder:
         is_term = place.block.kind == "line" and len(place.line.split()) <= MAX_TERM_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
-        names = find_names(place) if is_near else []
+        names = enclosures.find_names(place) if is_near else []
         self._needs[unit] = {*self._needs[unit], *names}
         self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
@@ -345,6 +345,6 @@ class _LinkFinder:
             parent.begin = begin = state.continued.begin
             parent.units = (*self._find_heads(begin), begin, unit)  # a branch needs none of those between
         parent.is_line |= is_near
-        parent.anchor = find_anchor(place)
+        parent.anchor = enclosures.find_anchor(place)
         parent.is_option_or_record = self._around.is_option(place)
         state.parents.append(parent)
