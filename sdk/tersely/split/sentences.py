@@ -21,13 +21,12 @@ from dataclasses import replace
 from tersely.runtime.cancellation import check_cancelled
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RULED, find_edges
-from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.continued import find_continued_end, is_continued
 from tersely.split.csv_rows import CSV, FENCED
 from tersely.split.database import RECORDS
 from tersely.split.dates import PERIOD
 from tersely.split.delimited import DELIMITED
-from tersely.split.diffs import DIFFS
+from tersely.split.diffs import DIFFS, add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.figures import FIGURES
 from tersely.split.fragments import join_fragments
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments, find_wrappers
