@@ -19,7 +19,7 @@ from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
 from tersely.split.lines import Range, find_lines, unify_crlf
-from tersely.split.logs import find_shape
+from tersely.split.logs import find_shape, is_stream, open_streams
 from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.prefixed import Prefixed, read_prefixed
@@ -27,7 +27,6 @@ from tersely.split.roff import open_roff
 from tersely.split.sentences import split_units
 from tersely.split.settings import open_settings
 from tersely.split.stanzas import open_stanzas
-from tersely.split.streams import is_stream, open_streams
 from tersely.split.tables import open_table
 from tersely.split.xml_tree import open_xml
 from tersely.split.yaml import open_yaml

@@ -33,7 +33,7 @@ from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments, find_wrap
 from tersely.split.json_values import JSON
 from tersely.split.likeness import Likeness
 from tersely.split.lines import Block, Format, Lines, Range, divide, make_block, mask, strip, unify_crlf
-from tersely.split.logs import ENTRIES
+from tersely.split.logs import ENTRIES, STREAMS
 from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_asciidoc, is_field, is_reference, opens_item
 from tersely.split.outline import find_links
 from tersely.split.pages import PageBreak, find_page_breaks, remove_breaks, tie_halves
@@ -45,7 +45,6 @@ from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.sessions import find_commands, split_session
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA, WHOLE_STANZAS
-from tersely.split.streams import STREAMS
 from tersely.split.tables import TABLES
 from tersely.split.titles import is_stamped
 from tersely.split.wrapping import is_wrapped
