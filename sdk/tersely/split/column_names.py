@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from tersely.split.csv_rows import VALUE
 from tersely.split.lines import LONGEST_LINE, Range
+from tersely.split.rows import VALUE
 
 GAP = re.compile(r"(?<=\S)(?: (?=[ \t])|\t)[ \t]*+(?=\S)")
 """Two blanks, or a tab with any blanks around it, between two words."""

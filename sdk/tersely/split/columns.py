@@ -18,12 +18,10 @@ from tersely.split.column_names import (
     has_worded_cells,
     names_values,
 )
-from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
-from tersely.split.database import RECORD, open_records
 from tersely.split.figures import open_figures
-from tersely.split.gutters import GUTTER, hang
 from tersely.split.lines import Format, Lines, Range, find_indent, find_lines, is_wordy, skip_while
 from tersely.split.nodes import Node, Sizes
+from tersely.split.rows import GUTTER, RECORDS, VALUE, Record, hang, make_table, open_csv, open_records
 from tersely.units import Series
 
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
@@ -270,7 +268,7 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 
     The names of the columns, if there are any, are its head.
     """
-    if RECORD.match(text, start):
+    if RECORDS.start.match(text, start):
         return open_records(text, start, end, sizes)
     if statement := open_figures(text, start, end):
         return statement

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tersely.split.csv_rows import VALUE
 from tersely.split.lines import LONGEST_LINE, Lines, Range
 from tersely.split.prose import is_prose
+from tersely.split.rows import VALUE
 
 _BACKSLASH = re.compile(r"[^\w\\]\\[ \r]?\Z")
 """A single backslash at the end of a line, but not right after a letter or a digit: there it ends a Windows

@@ -22,8 +22,6 @@ from tersely.runtime.cancellation import check_cancelled
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RULED, find_edges
 from tersely.split.continued import find_continued_end, is_continued
-from tersely.split.csv_rows import CSV, FENCED
-from tersely.split.database import RECORDS
 from tersely.split.dates import PERIOD
 from tersely.split.delimited import DELIMITED
 from tersely.split.diffs import DIFFS, add_markers, cut_blocks, find_conflicts, leave_fenced
@@ -41,6 +39,7 @@ from tersely.split.prefixed import PREFIXED
 from tersely.split.prose import split_prose
 from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
+from tersely.split.rows import CSV, FENCED, RECORDS
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.sessions import find_commands, split_session
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tersely.split.columns import skip_rows
-from tersely.split.csv_rows import FENCED, open_fenced
 from tersely.split.lines import LONGEST_LINE, Format, Lines, find_lines, skip_while
 from tersely.split.nodes import Node, Sizes
+from tersely.split.rows import FENCED, open_fenced
 from tersely.units import Series
 
 _DELIMITER_ROW = re.compile(
