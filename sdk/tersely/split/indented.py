@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tersely.split.directives import find_directive_depths
 from tersely.split.lines import CLOSER, OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
 from tersely.split.nodes import DEEPEST, Node, Sizes, continues_sentence, mark_name
-from tersely.split.scripts import find_statement_end, is_sql, starts_statement
+from tersely.split.scripts import find_directive_depths, find_statement_end, is_sql, starts_statement
 from tersely.units import Series
 
 Ranges = Sequence[Range]
