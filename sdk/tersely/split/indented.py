@@ -104,7 +104,7 @@ def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
 
 def open_text(text: str, lines: Ranges, size: int, depth: int = 1) -> list[Node]:
     """Return a node for each paragraph and entry of a text. Those of more than `size` are opened."""
-    base = _find_base(text, lines)
+    base = min((find_indent(text, line) for line in lines if not _is_blank(text, line)), default=0)
     blocks: list[list[Range]] = []
     was_apart = True
     for line in lines:
@@ -325,11 +325,6 @@ def _strip(text: str, lines: Ranges) -> Ranges:
     while stop > 1 and _is_blank(text, lines[stop - 1]):
         stop -= 1
     return lines[:stop]
-
-
-def _find_base(text: str, lines: Ranges) -> int:
-    """Return the lowest indent of the lines that are not blank."""
-    return min((find_indent(text, line) for line in lines if not _is_blank(text, line)), default=0)
 
 
 def _is_blank(text: str, line: Range) -> bool:

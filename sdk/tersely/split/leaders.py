@@ -58,7 +58,11 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
         for at, place in enumerate(starts)
         if place.block.kind == first.block.kind != "sentence"
         and place.indent == first.indent
-        and (_are_marked(place, first) or (len(rest) > 1 and place.line.split()[1:] == rest))
+        and (
+            first_word(place) == first_word(first)
+            or all(map(_is_marked, (place, first)))
+            or (len(rest) > 1 and place.line.split()[1:] == rest)
+        )
     ]
     ends = {*leaders, len(starts)}
     below = [shape(starts[at + 1].line) for at in leaders if at + 1 not in ends]
@@ -85,11 +89,6 @@ def _ends_like(place: Place, first: Place) -> bool:
     """Return whether two lines have the same number of words, and last words of the same shape."""
     words, others = place.line.split(), first.line.split()
     return len(words) == len(others) and shape(words[-1]) == shape(others[-1])
-
-
-def _are_marked(place: Place, first: Place) -> bool:
-    """Return whether two lines have the same first word, or both begin with a sign such as `●` or `×`."""
-    return first_word(place) == first_word(first) or all(map(_is_marked, (place, first)))
 
 
 def _is_marked(place: Place) -> bool:

@@ -156,7 +156,8 @@ class Records:
         A blank line or a rule is between them. A table is no such text if its title begins like the record. A
         list is no header.
         """
-        if place.run not in self._records or (len(self._records) < 2 and not _is_mail(place)):
+        is_mail = place.below and all(_MAIL.match(line.line) for line in (place, place.below))
+        if place.run not in self._records or (len(self._records) < 2 and not is_mail):
             return False
         if self.titles_fields(place) and (place.above or sum(map(self.titles_fields, self.leads)) > 1):
             return False  # it is one of several groups of fields
@@ -171,11 +172,6 @@ class Records:
         if below.block.first == last.block.last and not is_rule(below.block, below.line):
             return False
         return below.run not in self._tables or first_word(below) != first_word(place)
-
-
-def _is_mail(place: Place) -> bool:
-    """Return whether a line and the one below it begin the header of a mail."""
-    return place.below is not None and all(_MAIL.match(line.line) for line in (place, place.below))
 
 
 def _have_names(names: Sequence[str], lines: int) -> bool:

@@ -221,11 +221,6 @@ def _find_format(
     return None
 
 
-def _begins_entry(line: str) -> bool:
-    """Return whether a line right below an item begins something else, such as a message or a position."""
-    return bool(_OWN_LINE.match(line) or is_stamped(line) or PERIOD.search(line, max(0, len(line) - 40)))
-
-
 def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | None:
     """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
     if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
@@ -242,11 +237,10 @@ def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | No
             continue
         if is_bulleted and lines.indent(end) < lines.indent(index):
             break
-        if (
-            not is_entry
-            and lines.indent(end) <= lines.indent(index)
-            and (_begins_entry(line) or not is_wrapped(above, line, width))
-        ):
+        # Something else may begin right below an item, such as a message or a position.
+        is_other = _OWN_LINE.match(line) or is_stamped(line) or PERIOD.search(line, max(0, len(line) - 40))
+        is_apart = not is_entry and lines.indent(end) <= lines.indent(index)
+        if is_apart and (is_other or not is_wrapped(above, line, width)):
             break
         if is_field(lines, end) or opens_item(lines, end, False) or _find_format(_FORMATS, lines, end, False):
             break

@@ -130,18 +130,14 @@ def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
             stanza.children = []
             continue
         for field in stanza.children:
-            _open_field(text, field, sizes)
+            if field.end - field.start > sizes.part and not field.is_anchor:
+                # Its first line is the head of the others.
+                field.children = _list_parts(text, field.start, field.end, sizes.part)
+                field.series = Series(" ")
         below = stanza.children[0].start if stanza.children else stanza.end
         if below - stanza.start > sizes.part:
             stanza.children[:0] = _list_parts(text, stanza.start, below, sizes.part)
     return Node(start, end, stanzas, Series())
-
-
-def _open_field(text: str, field: Node, sizes: Sizes) -> None:
-    """Open a field of many lines. Its first line is the head of the others."""
-    is_long = field.end - field.start > sizes.part and not field.is_anchor
-    if is_long and (parts := _list_parts(text, field.start, field.end, sizes.part)):
-        field.children, field.series = parts, Series(" ")
 
 
 def _list_parts(text: str, start: int, end: int, size: int) -> list[Node]:

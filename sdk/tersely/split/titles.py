@@ -206,25 +206,13 @@ def find_apart(blocks: Sequence[Block]) -> set[int]:
     gaps = [block.first - above.last for above, block in pairwise(blocks)]
     starts = [0, *(at for at, gap in enumerate(gaps, 1) if gap > 1)]
     records = list(pairwise([*starts, len(blocks)]))
-    titles = {blocks[at].line.strip() for at in starts}
+    firsts = [blocks[at] for at in starts]
+    titles = {block.line.strip() for block in firsts}
     are_divided = all(1 in gaps[start : end - 1] for start, end in records)
-    are_titles = all(_is_short_line(blocks[at]) for at in starts)
+    are_lines = all(b.kind in ("line", "heading") and b.is_one_line and not b.prefix for b in firsts)
+    are_titles = are_lines and all(t[0].isalnum() and ":" not in t and may_be_title(t) for t in titles)
     are_titles = are_titles and not any(map(NUMBERED_TITLE.fullmatch, titles))
     return {*starts} if 1 < len(starts) == len(titles) and are_divided and are_titles else set()
-
-
-def _is_short_line(block: Block) -> bool:
-    """Return whether a block is a short line that begins with a letter or a digit, and has no colon."""
-    line = block.line.strip()
-    is_line = block.kind in ("line", "heading") and block.is_one_line and not block.prefix
-    return is_line and line[0].isalnum() and ":" not in line and may_be_title(line)
-
-
-def _is_sound(lines: Lines, index: int) -> bool:
-    """Return whether a line in brackets is a sound in subtitles, and not the name of a section."""
-    return lines.texts[index].lstrip().startswith("[") and "-->" in "".join(
-        lines.texts[max(0, index - 2) : index]
-    )
 
 
 def is_title_in_prose(lines: Lines, index: int) -> bool:
@@ -259,18 +247,20 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
         return "line"
     is_bold = line.startswith("**") and line[2:3] not in ("", " ", "*")
-    if not is_bold and len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
+    is_sound = line[0] == "[" and "-->" in "".join(lines.texts[max(0, index - 2) : index])  # in subtitles
+    if not is_bold and len(line) <= _LONGEST_SECTION and SECTION.match(line) and not is_sound:
         return "heading"
     if BACK_MATTER.fullmatch(line) and index and lines.is_blank(index - 1) and index + 1 < len(lines):
         return "heading"
     below = lines.skip_blank(index + 1)
-    begins = index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index)
+    above, next_line = lines.texts[index - 1] if index else "", lines.texts[below : below + 1]
+    begins = not above.strip() or (SECTION.match(above) and next_line and not SECTION.match(next_line[0]))
     if begins and below < len(lines) and len(line) <= _LONGEST_SECTION and _BOLD.fullmatch(line):
         return "heading"
     if not begins or not index + 1 < below < len(lines):
         return "line"
-    above = [at for at in range(max(0, index - _NEAR), index) if not lines.is_blank(at)]
-    is_inner = any(lines.indent(at) < lines.indent(index) for at in above[-1:])
+    near = [at for at in range(max(0, index - _NEAR), index) if not lines.is_blank(at)]
+    is_inner = any(lines.indent(at) < lines.indent(index) for at in near[-1:])
     is_flush = lines.indent(index) <= _MOST_INDENT or (
         lines.indent(index) == lines.indent(below) and not is_inner
     )
@@ -286,13 +276,6 @@ def _is_centred(lines: Lines, index: int) -> bool:
     left = lines.indent(index)
     right = max(len(line.rstrip()) for line in near) - len(lines.texts[index].rstrip())
     return min(left, right) >= CENTRED and abs(left - right) <= CENTRED
-
-
-def _is_below_section(lines: Lines, index: int) -> bool:
-    """Return whether a line is right below the first line of a section, which has more lines."""
-    below = lines.skip_blank(index + 1)
-    has_more = below < len(lines) and not SECTION.match(lines.texts[below])
-    return has_more and SECTION.match(lines.texts[index - 1]) is not None
 
 
 def _find_capitals(lines: Lines, blocks: Sequence[Block]) -> set[int]:

@@ -123,8 +123,9 @@ class _Reader:
         for sort, node in element.items:
             last = joined[-1] if joined else None
             if sort == "empty" or node.end - node.start > self._size:
-                if start is None and last and element.token.name == "dict" and self._is_key(last):
-                    start = joined.pop().start
+                if start is None and last and element.token.name == "dict" and not last.children:
+                    is_key = self._text.startswith("</key", self._text.rfind("<", last.start, last.end))
+                    start = joined.pop().start if is_key else None
                 node.start = node.start if start is None else start
                 start = None
                 joined.append(node)
@@ -135,11 +136,6 @@ class _Reader:
         if start is not None:
             joined.append(Node(start, element.items[-1][1].end))
         return joined
-
-    def _is_key(self, node: Node) -> bool:
-        return not node.children and self._text.startswith(
-            "</key", self._text.rfind("<", node.start, node.end)
-        )
 
     def _find_key(self, member: Node) -> str | None:
         """Return the name of an element without elements in it, which has two tags."""
