@@ -177,18 +177,15 @@ def introduces(place: Place) -> bool:
     if below is None or below.run != place.run or below.indent > place.indent or place.speaks or below.speaks:
         return False
     if place.block.kind == "list_item":
-        return _is_unfinished(place) and _begins_inner_list(place, below)
+        # An item of one line that ends no sentence, as in `(1) He needs`.
+        is_unfinished = place.block.is_one_line and place.line.rstrip()[-1:] not in ".;!?,"
+        return is_unfinished and _begins_inner_list(place, below)
     if place.block.kind != "sentence":
         return place.block.kind == "line" and below.block.kind == "list_item"
     asks = place.block.is_one_line and place.line.rstrip().endswith("?")
     if asks and not TICKED.match(place.line) and is_choice(below):
         return True
     return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
-
-
-def _is_unfinished(place: Place) -> bool:
-    """Return whether an item of one line ends no sentence and no item, as in `(1) He needs`."""
-    return place.block.is_one_line and place.line.rstrip()[-1:] not in ".;!?,"
 
 
 def _begins_inner_list(place: Place, below: Place) -> bool:
