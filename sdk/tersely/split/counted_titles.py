@@ -33,44 +33,33 @@ def find_series(lines: Lines, blocks: Sequence[Block], titles: set[int]) -> Iter
     numbers: dict[int, str] = {}
     for at, block in enumerate(blocks):
         line = block.line.strip()
-        begins_run = starts_run(blocks, at)
-        begins_run |= at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
-        begins_run |= block.kind == "list_item" and is_numbered_title(lines, block.first)
         if block.kind not in ("line", "heading", "list_item") or not may_be_title(line):
             continue
         counted = SERIES.match(line)
-        if not begins_run:
-            last = found.get(counted["word"].casefold()) if counted and block.kind == "line" else None
-            if counted and last and _are_counted([numbers[last[-1]], counted["number"]]):
-                last.append(at)
-                numbers[at] = counted["number"]
-            continue
-        if block.kind == "list_item":
-            is_alone = block.is_one_line and at + 1 < len(blocks) and blocks[at + 1].run != block.run
-            if (
-                (is_alone or _is_tight(lines, blocks, at))
-                and (item := CLAUSE.match(line))
-                and item["number"].isdigit()
-            ):
-                found["item"].append(at)
-                numbers[at] = item["number"]
+        word, number = (counted["word"].casefold(), counted["number"]) if counted else ("", "")
+        is_title = block.kind == "list_item" and is_numbered_title(lines, block.first)
+        is_below = at - 1 in titles or (at > 0 and blocks[at - 1].kind == "heading")
+        if not (is_title or is_below or starts_run(blocks, at)):
+            last = found.get(word, [])[-1:] if block.kind == "line" else []
+            word = word if last and _are_counted([numbers[last[0]], number]) else ""
+        elif block.kind == "list_item":
+            below = blocks[at + 1] if at + 1 < len(blocks) else None
+            is_alone = block.is_one_line and below is not None and below.run != block.run
+            is_alone |= is_title and below is not None and below.kind == "sentence"
+            item = CLAUSE.match(line)
+            number = item["number"] if item else ""
+            word = "item" if is_alone and number.isdigit() else ""
         elif DATE.fullmatch(line):
-            found["date"].append(at)
-        elif counted:
-            found[counted["word"].casefold()].append(at)
-            numbers[at] = counted["number"]
+            word = "date"
+        if word:
+            found[word].append(at)
+            numbers[at] = number
     for word, series in found.items():
         own = [numbers[at] for at in series] if word != "date" else []
         below = {at + 1 for at in series}
         have_bodies = below.isdisjoint(series) and series[-1] + 1 < len(blocks)
         if len(series) > 1 and _are_counted(own) and have_bodies:
             yield series
-
-
-def _is_tight(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
-    """Return whether a title with a number stands between the end of a sentence and a paragraph."""
-    below = blocks[at + 1] if at + 1 < len(blocks) else None
-    return below is not None and below.kind == "sentence" and is_numbered_title(lines, blocks[at].first)
 
 
 def is_numbered_title(lines: Lines, index: int) -> bool:
