@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from tersely.split.fragments import are_fragments
@@ -71,11 +71,7 @@ class Lines:
         self.has_gaps = has_gaps
         self.texts = text.split("\n")
         self.is_fragmented = are_fragments(self.texts)
-        self.starts: list[int] = []
-        start = 0
-        for line in self.texts:
-            self.starts.append(start)
-            start += len(line) + 1
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.texts[:-1])]
         self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
         self.none_before = Counter[FindEnd]()
         self.record_keys = set[str]()
