@@ -22,14 +22,14 @@ def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
     is indented, or stands above a line with an opening bracket or with deeper lines.
     """
     has_text = any(
-        place.block.kind in ("sentence", "list_item") and not is_comment(place.block) for place in places
+        place.kind in ("sentence", "list_item") and not is_comment(place.block) for place in places
     )
     found: dict[Place, Place] = {}
     goes_on, start = False, 0
     for place, below in pairwise(places):
         start = start if goes_on else place.block.start
         is_above = is_comment(place.block)
-        if place.block.kind == "heading" and place.line.lstrip().startswith("# ") and not has_text:
+        if place.kind == "heading" and place.line.lstrip().startswith("# ") and not has_text:
             is_above = place.indent > 0 or opens(below) or below.has_body
         is_above = is_above and _has_text(place) and _has_text(below)
         goes_on = is_above and below.block.first == place.block.last and below.indent >= place.indent
@@ -66,7 +66,7 @@ def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 def is_note(place: Place) -> bool:
     """Return whether a line is about the line below: a comment, tags such as `@slow`, or a direction such as
     `(quietly)` that is not indented more than the line above it."""
-    if is_comment(place.block) or (_TAGS_ALONE.fullmatch(place.line) and place.block.kind != "code"):
+    if is_comment(place.block) or (_TAGS_ALONE.fullmatch(place.line) and place.kind != "code"):
         return True
     is_inner = place.above is not None and place.above.indent >= place.indent and not place.starts_run
     return is_inner and _DIRECTION.fullmatch(place.line) is not None

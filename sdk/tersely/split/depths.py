@@ -101,12 +101,7 @@ class Depths:
             return self._last_counted + _STEP / 2
         if text[0].isalnum():
             below = place.below
-            if (
-                below
-                and below.block.kind == "heading"
-                and CLAUSE.match(below.line)
-                and not is_version(below.line)
-            ):
+            if below and below.kind == "heading" and CLAUSE.match(below.line) and not is_version(below.line):
                 return NUMBERED_DEPTH - 1
             if text.isupper():
                 self._capital_depth = PLAIN_DEPTH
@@ -161,7 +156,7 @@ def _is_outer(place: Place, word: str) -> bool:
     """Return whether a smaller division with another word is right below a division, or below its title."""
     below = place.below
     for _ in range(2):
-        if below is None or below.block.kind != "heading":
+        if below is None or below.kind != "heading":
             return False
         division = read_division(below.line)
         if division:

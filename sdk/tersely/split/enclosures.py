@@ -93,7 +93,7 @@ def _find_word(found: re.Match[str]) -> str:
 
 def _is_line(place: Place) -> bool:
     """Return whether a place may begin or end a section. Such a line looks like a title if it is alone."""
-    return place.is_text or place.block.kind == "heading"
+    return place.is_text or place.kind == "heading"
 
 
 def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[Place, Place]]:
@@ -126,5 +126,5 @@ def find_anchor(place: Place) -> tuple[int, ...]:
 
 
 def _shares(above: Place, place: Place) -> bool:
-    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    is_near = above.run == place.run and above.indent == place.indent and above.kind == "line"
     return is_near and above.line.rstrip().endswith(",") and not _VALUE.search(above.line)

@@ -43,10 +43,10 @@ def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
     reStructuredText."""
     for place, below in pairwise(places):
         is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
-        is_alone = is_alone and below.block.kind not in ("list_item", "code")
+        is_alone = is_alone and below.kind not in ("list_item", "code")
         is_alone = is_alone and len(place.line.split()) <= _MOST_WORDS and not place.line.startswith("..")
-        is_caption = below.run == place.run and below.block.kind == "log"
-        if place.block.kind == "line" and (is_alone or is_caption):
+        is_caption = below.run == place.run and below.kind == "log"
+        if place.kind == "line" and (is_alone or is_caption):
             yield place
 
 
@@ -57,7 +57,7 @@ def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict
     """
     for place, below in pairwise(places):
         label = place.units[0]
-        is_label = place.block.kind == "line" and below.run == place.run and announces(place.line)
+        is_label = place.kind == "line" and below.run == place.run and announces(place.line)
         is_field = below.indent == place.indent and LABEL.match(below.line) is not None
         if is_label and label not in bodies and not (is_field or announces(below.line)):
             bodies[label] = below.units[0]
@@ -68,7 +68,7 @@ def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict
 def find_messages(places: Sequence[Place]) -> Iterator[Place]:
     """Yield each message that names a line of a file, if the next run shows code with that line number."""
     for place in places:
-        if not place.starts_run or place.block.kind == "log":
+        if not place.starts_run or place.kind == "log":
             continue
         if (located := _LOCATION.search(place.line)) is None:
             continue
@@ -95,7 +95,7 @@ def find_continuations(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]
     # Notes of a compiler, such as `a.c:3:5: note: declared here`, explain the message above them.
     yield from _pair(places, _MESSAGE, _REMARK, lambda place, message: place.run != message.run)
     # Proofs and solutions continue the theorem or the exercise above them.
-    yield from _pair(places, _CLAIM, _PROOF, lambda place, _: place.block.kind == "heading")
+    yield from _pair(places, _CLAIM, _PROOF, lambda place, _: place.kind == "heading")
 
 
 def _pair(
@@ -150,7 +150,7 @@ def _find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 def _wraps(above: Place, place: Place) -> bool:
     """Return whether the name of a label begins in the line above it."""
-    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    is_near = above.run == place.run and above.indent == place.indent and above.kind == "line"
     if not is_near or not place.line[:1].islower() or ":" in above.line:
         return False
     words, label = above.line.split(), place.line.partition(":")[0].split()
@@ -176,16 +176,16 @@ def introduces(place: Place) -> bool:
     below = place.below
     if below is None or below.run != place.run or below.indent > place.indent or place.speaks or below.speaks:
         return False
-    if place.block.kind == "list_item":
+    if place.kind == "list_item":
         # An item of one line that ends no sentence, as in `(1) He needs`.
         is_unfinished = place.block.is_one_line and place.line.rstrip()[-1:] not in ".;!?,"
         return is_unfinished and _begins_inner_list(place, below)
-    if place.block.kind != "sentence":
-        return place.block.kind == "line" and below.block.kind == "list_item"
+    if place.kind != "sentence":
+        return place.kind == "line" and below.kind == "list_item"
     asks = place.block.is_one_line and place.line.rstrip().endswith("?")
     if asks and not TICKED.match(place.line) and is_choice(below):
         return True
-    return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
+    return below.kind == "list_item" and _FIRST.match(below.line) is not None
 
 
 def _begins_inner_list(place: Place, below: Place) -> bool:
@@ -193,17 +193,17 @@ def _begins_inner_list(place: Place, below: Place) -> bool:
     markers = find_marker(place.line), find_marker(below.line)
     is_other = "" not in markers and markers[0] != markers[1] and markers[0] not in BULLETS
     is_first = markers[1] in BULLETS or _FIRST.match(below.line) is not None
-    return below.block.kind == "list_item" and is_other and is_first
+    return below.kind == "list_item" and is_other and is_first
 
 
 def is_choice(place: Place) -> bool:
     """Return whether a line is a list item, or begins with a box to tick."""
-    return place.block.kind == "list_item" or _BOX.match(place.line) is not None
+    return place.kind == "list_item" or _BOX.match(place.line) is not None
 
 
 def is_label(place: Place, below: Place) -> bool:
     """Return whether a line of a few words is right above a list item. Alone it says nothing."""
-    return place.block.kind == "line" and below.block.kind == "list_item" and is_term(place)
+    return place.kind == "line" and below.kind == "list_item" and is_term(place)
 
 
 def find_sectioned_records(places: Sequence[Place]) -> Sequence[Place]:
@@ -241,7 +241,7 @@ def find_sections(places: Sequence[Place]) -> Iterator[Place]:
     for place in places:
         siblings[place.run, place.indent].append(place)
     for lines in siblings.values():
-        plain = [place for place in lines if place.block.kind != "line" or not _VALUED.search(place.line)]
+        plain = [place for place in lines if place.kind != "line" or not _VALUED.search(place.line)]
         most = Counter(map(_first_sign, plain)).most_common(1)
         titles = [place for place in plain if most and _first_sign(place) == most[0][0]]
         if len(titles) < _FEWEST_SECTIONS or not most[0][0]:
@@ -279,7 +279,7 @@ def tie_terms(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
     for place in places:
         if _is_defined(place):
             lists[-1].append([place])
-        elif lists[-1] and place.block.kind == "sentence" and place.starts_run:
+        elif lists[-1] and place.kind == "sentence" and place.starts_run:
             lists[-1][-1].append(place)
         elif lists[-1]:
             lists.append([])
@@ -298,7 +298,7 @@ def tie_terms(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 def _is_defined(place: Place) -> bool:
     """Return whether a line of a few words stands alone above a paragraph that is indented alike."""
     below, line = place.below, place.line.strip()
-    if below is None or place.block.kind != "line" or below.block.kind != "sentence" or place.block.prefix:
+    if below is None or place.kind != "line" or below.kind != "sentence" or place.block.prefix:
         return False
     is_alone = place.starts_run and below.starts_run and place.indent == below.indent
     is_short = len(line) <= _LONGEST_TERM and len(line.split()) <= _MOST_TERM_WORDS

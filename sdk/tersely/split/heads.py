@@ -159,7 +159,7 @@ class State:
         unless the block is a table. If the block repeats the line that announced a heading, forget that
         heading and those below it. If it is a category of wikitext, forget all headings.
         """
-        is_table = place.block.kind == "table"
+        is_table = place.kind == "table"
         if self.sender and self.sender.indent > place.indent:
             self.sender = None
         if _CATEGORY.match(place.line):
@@ -177,7 +177,7 @@ class State:
     def end_clauses(self, place: Place) -> None:
         """If a clause begins here, forget the clauses that it ends, and the records that began with them."""
         clause = CLAUSE.match(place.line) if place.is_text else None
-        if clause is None or (clause["word"] and place.block.kind == "sentence"):
+        if clause is None or (clause["word"] and place.kind == "sentence"):
             return
         depth, clauses = clause["number"].count("."), self.clauses
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
@@ -220,7 +220,7 @@ class State:
         sign and is equally long, the headings with this sign end, and those below them.
         """
         below = place.below
-        are_lines = below is not None and below.block.kind == first.block.kind == "line"
+        are_lines = below is not None and below.kind == first.kind == "line"
         if below and are_lines and below.line.split()[:1] == first.line.split()[:1]:
             self.headings = []
             self.start_section()

@@ -44,10 +44,10 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     They all differ, but have the same first word, or differ only in it. The runs right below them begin
     alike, but not like the leaders. Sentences may be above a first line with a sign such as `●`.
     """
-    above = next((at for at, place in enumerate(places) if place.block.kind != "sentence"), 0)
+    above = next((at for at, place in enumerate(places) if place.kind != "sentence"), 0)
     if places and _is_marked(places[above]):
         places = places[above:]
-    if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
+    if not places or first_word(places[0])[:1] in BULLETS or any(p.kind == "heading" for p in places):
         return []  # headings divide a text anyway
     if opens(first := places[0]):
         return []  # its record ends where the block is closed
@@ -56,7 +56,7 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     leaders = [
         at
         for at, place in enumerate(starts)
-        if place.block.kind == first.block.kind != "sentence"
+        if place.kind == first.kind != "sentence"
         and place.indent == first.indent
         and (
             first_word(place) == first_word(first)
@@ -117,7 +117,7 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
     counts = Counter(masks.values())
     stamps = {place for place, mask in masks.items() if counts[mask] > 1}
     parts = sum(above in stamps and place not in stamps for above, place in pairwise(starts))
-    is_log = any(place.block.kind == "log" and place not in stamps for place in places)
+    is_log = any(place.kind == "log" and place not in stamps for place in places)
     return [] if parts < 2 or is_log else [place for place in starts if place in stamps]
 
 
@@ -153,15 +153,15 @@ def _read_header(place: Place) -> Sequence[Place]:
     """
     header: list[Place] = []
     line: Place | None = place
-    if place.block.kind == "log" and place.below and place.below.block.kind != "log":
+    if place.kind == "log" and place.below and place.below.kind != "log":
         header, line = [place], None
-    while line and line.run == place.run and line.block.kind in ("line", "heading"):
+    while line and line.run == place.run and line.kind in ("line", "heading"):
         header.append(line)
         line = line.below
     stamp = next((at for at, line in enumerate(header[:3]) if _is_dated(line)), None)
     header = header[:1] if stamp == 0 else header
     is_header = stamp is not None and len(header) <= _LONGEST_HEADER
-    is_heading = place.block.kind == "heading" and place.line.lstrip()[:1] != "["
+    is_heading = place.kind == "heading" and place.line.lstrip()[:1] != "["
     are_labels = all(LABEL.match(line.line) for line in header)
     return header if is_header and not (is_heading or are_labels or CLAUSE.match(place.line)) else ()
 
@@ -183,7 +183,7 @@ def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
         return []
     first, *others = [part for part in parts if part] or [[]]
     leaders = [part[0] for part in others]
-    are_records = all(part[0].run < part[-1].run and part[0].block.kind == "line" for part in others)
+    are_records = all(part[0].run < part[-1].run and part[0].kind == "line" for part in others)
     if len(leaders) < 2 or not are_records or len({place.line for place in leaders}) < len(leaders):
         return []
     shapes = {shape(place.line) for place in leaders}
@@ -193,7 +193,7 @@ def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
 def find_fronted(places: Sequence[Place]) -> Sequence[Place]:
     """Return the first lines of posts that begin with fields between rules, as in a thread of `gh`."""
     _, parts = _part_at_rules(places)
-    if any(part and part[-1].block.kind == "heading" for part in parts):
+    if any(part and part[-1].kind == "heading" for part in parts):
         return []  # the rule is below the heading of the fields
     fronts = [part[0] for part, text in pairwise(parts) if _are_fields(part) and not _are_fields(text)]
     return fronts if len(fronts) > 1 else []
@@ -210,13 +210,13 @@ def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
     blocks: list[Place] = []  # fields that are one block, as the first ones of a text may be
     group: list[Place] = []
     for place in places:
-        if place.block.kind == "line" and LABEL.match(place.line) and not _has_cells(place):
+        if place.kind == "line" and LABEL.match(place.line) and not _has_cells(place):
             group = [*group, place] if group and group[-1].run == place.run else [place]
             continue
         if len(group) > 1 and _has_cells(place) and group[0].indent == margin:
             groups[tuple(map(first_word, group))].append(group)
         group = []
-        if place.block.kind == "yaml" and place.below and _has_cells(place.below):
+        if place.kind == "yaml" and place.below and _has_cells(place.below):
             blocks.append(place)
     captions: dict[Place, list[Place]] = {}
     for names, own in groups.items():
@@ -229,7 +229,7 @@ def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 
 def _has_cells(place: Place) -> bool:
-    return place.block.kind in ("row", "table") or len(GAP.findall(place.line)) > 1
+    return place.kind in ("row", "table") or len(GAP.findall(place.line)) > 1
 
 
 def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:
@@ -239,13 +239,13 @@ def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:
     such parts.
     """
     found: dict[Place, list[Place]] = {}
-    for (run, kind), group in groupby(places, lambda place: (place.run, place.block.kind)):
+    for (run, kind), group in groupby(places, lambda place: (place.run, place.kind)):
         first, *others = group
         below = (others or [first])[-1].below
         if kind != "line" or len(others) >= _LONGEST_HEADER - 1 or below is None or below.run > run + 1:
             continue
         has_period = any(PERIOD.search(place.line) for place in (first, *others))
-        if has_period and below.block.kind in ("list_item", "sentence"):
+        if has_period and below.kind in ("list_item", "sentence"):
             found[first] = others
     return found if len(found) > 1 else {}
 
@@ -255,7 +255,7 @@ def find_progress(places: Sequence[Place]) -> Sequence[Place]:
     steps = [
         (place, found["all"])
         for place in places
-        if place.block.kind != "sentence" and (found := _PROGRESS.match(place.line))
+        if place.kind != "sentence" and (found := _PROGRESS.match(place.line))
     ]
     counts = Counter(number for _, number in steps)
     counted = [place for place, number in steps if counts[number] > 2]
@@ -282,12 +282,12 @@ def _part_at_rules(places: Sequence[Place]) -> tuple[str, list[list[Place]]]:
 def _are_fields(part: Sequence[Place]) -> bool:
     """Return whether lines are names and values of one run."""
     count = sum(place.block.last - place.block.first for place in part)
-    are_named = all(place.block.kind in ("line", "row") and LABEL.match(place.line) for place in part)
+    are_named = all(place.kind in ("line", "row") and LABEL.match(place.line) for place in part)
     return count > 1 and part[0].run == part[-1].run and are_named
 
 
 def _has_time(place: Place) -> bool:
-    if place.block.kind not in ("line", "log") or len(place.line) > _LONGEST_STAMP or place.speaks:
+    if place.kind not in ("line", "log") or len(place.line) > _LONGEST_STAMP or place.speaks:
         return False
     return CUE.match(place.line) is None and _CLOCK.search(place.line) is not None
 

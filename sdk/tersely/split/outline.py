@@ -75,7 +75,7 @@ class _LinkFinder:
         for place in self._places:
             is_edge = place in self._begin_lines or place in self._end_lines
             is_comment = place.units[0] in self._around.comment_units
-            if place.block.kind == "heading" and not is_comment and not is_edge:
+            if place.kind == "heading" and not is_comment and not is_edge:
                 self._add_heading(place, state)
                 continue
             self._close(place, state)
@@ -138,7 +138,7 @@ class _LinkFinder:
 
     def _head(self, unit: int, place: Place, depth: float = 0) -> Head:
         units = (*self._find_heads(unit), unit)
-        is_line = place.block.kind != "sentence"
+        is_line = place.kind != "sentence"
         return Head(units, place.indent, place.run, depth, place.run, is_line=is_line, begin=unit)
 
     def _close(self, place: Place, state: State) -> None:
@@ -168,7 +168,7 @@ class _LinkFinder:
                 state.continued = ended
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
-            is_apart = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
+            is_apart = self._lines.is_blank(place.block.first - 1) or place.kind == "code"
             if is_apart or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
         if place in self._records.repeated:
@@ -195,7 +195,7 @@ class _LinkFinder:
         if state.sender and is_record and indent <= state.sender.indent:
             state.end_text(state.sender)
         state.end_clauses(place)
-        if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
+        if state.separator and (place.kind != "line" or run != state.separator.run + 1):
             state.separator = None
         if is_question := QUESTION.match(line) is not None:
             state.end_record(state.question)
@@ -236,7 +236,7 @@ class _LinkFinder:
 
     def _add_heads(self, place: Place, state: State) -> None:
         """Remember a block if it is a head of blocks after it."""
-        first, last, kind = place.units[0], place.units[-1], place.block.kind
+        first, last, kind = place.units[0], place.units[-1], place.kind
         is_announced = state.announcer is not None
         if kind == "log":
             state.entry = self._head(first, place)
@@ -322,7 +322,7 @@ class _LinkFinder:
             return
         is_item = ITEM.match(place.line) is not None
         is_near = below.run == place.run and below.indent > place.indent
-        if place.block.kind == "sentence" and not (is_near or is_item):
+        if place.kind == "sentence" and not (is_near or is_item):
             return  # a paragraph is not the head of an example below it
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
@@ -332,8 +332,8 @@ class _LinkFinder:
             parent.indent, parent.is_line, parent.is_option_or_record = place.indent - 1, True, True
             state.parents.append(parent)
             return
-        unit = place.units[-1] if place.block.kind == "sentence" and not is_item else place.units[0]
-        is_term = place.block.kind == "line" and len(place.line.split()) <= MAX_TERM_WORDS
+        unit = place.units[-1] if place.kind == "sentence" and not is_item else place.units[0]
+        is_term = place.kind == "line" and len(place.line.split()) <= MAX_TERM_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
         names = enclosures.find_names(place) if is_near else []

@@ -14,6 +14,7 @@ from tersely.split.lines import Block, Lines, remove_prefix, skip_comments, star
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import SPEAKER
 from tersely.split.titles import CENTRED, SECTION, find_apart, find_titles
+from tersely.units import Kind
 
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
@@ -79,6 +80,10 @@ class Place:
     """The other lines of the header of a post or a record that begins here."""
 
     @property
+    def kind(self) -> Kind:
+        return self.block.kind
+
+    @property
     def has_body(self) -> bool:
         """Whether the line below is indented more."""
         return self.below is not None and self.below.indent > self.indent
@@ -86,13 +91,13 @@ class Place:
     @property
     def is_titled(self) -> bool:
         """Whether it is the first block below a heading."""
-        return self.above is not None and self.above.block.kind == "heading"
+        return self.above is not None and self.above.kind == "heading"
 
     @property
     def is_announced(self) -> bool:
         """Whether it is a heading such as `--- a ---` below a line with a colon that is alone in its run."""
         above = self.above
-        if above is None or not above.starts_run or above.block.kind != "line":
+        if above is None or not above.starts_run or above.kind != "line":
             return False
         return above.line.rstrip().endswith(":") and SECTION.match(self.line) is not None
 
@@ -199,9 +204,9 @@ def _mark_callers(places: Sequence[Place]) -> None:
     callers = [
         place
         for place in places
-        if place.starts_run and place.block.kind == "line" and not (place.block.prefix or place.has_body)
+        if place.starts_run and place.kind == "line" and not (place.block.prefix or place.has_body)
         if announces(place.line) and SPEAKER.match(place.line) and place.below
-        if place.below.block.kind not in ("code", "list_item")
+        if place.below.kind not in ("code", "list_item")
     ]
     counts = Counter(place.line for place in callers)
     is_form = len(counts) > _MOST_CALLERS and len(counts) * 3 >= counts.total()

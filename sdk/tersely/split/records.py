@@ -83,16 +83,16 @@ class Records:
         """The lines inside records with the name of their first line: each begins the next record."""
         self.leads |= self._named | self.repeated
         self._last = {place.run: place for place in places}
-        self._items = {place.run: place for place in places if place.block.kind == "list_item"}
+        self._items = {place.run: place for place in places if place.kind == "list_item"}
         """The last item of each run with items."""
-        self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
+        self._tables = {place.run for place in places if place.kind in ("row", "table")}
 
     def _follows_preamble(self, place: Place) -> bool:
         """Return whether a line begins as several runs do, and is right below a first line that does not."""
         above = place.above
         if above is None or above.above or above.run != place.run or above.indent != place.indent:
             return False
-        if above.block.kind != "line" or place.block.kind not in ("line", "sentence"):
+        if above.kind != "line" or place.kind not in ("line", "sentence"):
             return False
         return self._starts[first_word(place)] > 1 == self._starts[first_word(above)]
 
@@ -118,9 +118,9 @@ class Records:
             below = below.below
         if below is None or below.run != place.run:
             return False  # all lines below are indented more, so it is their head anyway
-        if place.block.kind == "list_item" and find_marker(place.line) not in BULLETS:
-            return below.block.kind != "list_item" or find_marker(below.line) in BULLETS
-        if place.block.kind == below.block.kind == "list_item":
+        if place.kind == "list_item" and find_marker(place.line) not in BULLETS:
+            return below.kind != "list_item" or find_marker(below.line) in BULLETS
+        if place.kind == below.kind == "list_item":
             return False
         are_alike = all(line.has_body and _KEY.fullmatch(line.line.rstrip()) for line in (place, below))
         if are_alike or CLOSER.fullmatch(below.line):
@@ -132,11 +132,11 @@ class Records:
         are_terms = all(line.has_body and len(line.line.split()) <= MAX_TERM_WORDS for line in (place, below))
         if self._is_single or OPTION.match(place.line) or are_terms:
             return False
-        if place.block.kind == "sentence" and below.block.kind == "line":
+        if place.kind == "sentence" and below.kind == "line":
             return self._starts[first_word(place)] > 1
-        if place.block.kind != "line":
+        if place.kind != "line":
             return False
-        if below.block.kind == "sentence":
+        if below.kind == "sentence":
             return is_term(place) or is_in_capitals(place.line)
         if _is_above_items(place):
             return True
@@ -189,7 +189,7 @@ def is_term(place: Place) -> bool:
 def _is_above_fields(place: Place) -> bool:
     """Return whether a line without a value is right above fields."""
     below = place.below
-    if below is None or below.run != place.run or place.block.kind != "line":
+    if below is None or below.run != place.run or place.kind != "line":
         return False
     return LABEL.match(below.line) is not None and not LABEL.match(place.line)
 
@@ -197,16 +197,16 @@ def _is_above_fields(place: Place) -> bool:
 def _is_above_items(place: Place) -> bool:
     """Return whether a line and perhaps another one, such as a title and its date, are above list items."""
     below = place.below
-    if below is not None and below.block.kind == "line" and below.indent == place.indent:
+    if below is not None and below.kind == "line" and below.indent == place.indent:
         below = below.below
     is_near = below is not None and below.run == place.run and below.indent >= place.indent
-    return place.block.kind == "line" and is_near and below is not None and below.block.kind == "list_item"
+    return place.kind == "line" and is_near and below is not None and below.kind == "list_item"
 
 
 def _is_remarked(place: Place) -> bool:
     """Return whether a line has a name and a value, and only a heading above it that may be a comment."""
     above = place.above
-    if above is None or above.run != place.run or above.block.kind != "heading" or not above.starts_run:
+    if above is None or above.run != place.run or above.kind != "heading" or not above.starts_run:
         return False
     return above.line.startswith("# ") and LABEL.match(place.line) is not None
 
@@ -218,7 +218,7 @@ def _find_named(places: Sequence[Place]) -> set[Place]:
     """
     below: dict[str, list[Place]] = defaultdict(list)
     for above, place in pairwise(places):
-        if above.block.kind == "heading":
+        if above.kind == "heading":
             below[above.line].append(place)
     named: set[Place] = set()
     for found in below.values():
@@ -277,7 +277,7 @@ def find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 def _is_short(place: Place) -> bool:
     is_plain = not (announces(place.line) or LABEL.match(place.line))
-    return is_plain and place.block.kind == "line" and len(place.line) <= _LONGEST_PAIRED
+    return is_plain and place.kind == "line" and len(place.line) <= _LONGEST_PAIRED
 
 
 def _has_digit(place: Place) -> bool:

@@ -23,8 +23,8 @@ def find_regions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
     """
     region: list[Place] = []
     for place in places:
-        is_paragraph = place.block.kind == "sentence" and not place.indent
-        if is_paragraph or place.block.kind in _OTHERS or place.block.prefix == "<":
+        is_paragraph = place.kind == "sentence" and not place.indent
+        if is_paragraph or place.kind in _OTHERS or place.block.prefix == "<":
             yield region
             region = []
         elif not place.is_remark:
@@ -74,7 +74,7 @@ def _find_form(place: Place) -> tuple[str, str, str] | None:
     third = second.below if second else None
     if second is None or third is None or third.run != place.run:
         return None
-    return second.block.kind, shape(second.line), third.block.kind
+    return second.kind, shape(second.line), third.kind
 
 
 def find_prefaces(region: Sequence[Place], starts: Sequence[int]) -> dict[int, int]:

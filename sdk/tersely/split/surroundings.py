@@ -60,11 +60,11 @@ class Surroundings:
         self.dividers = {
             place
             for place in last
-            if place.block.kind == "heading" and (_DIVIDER.match(place.line) or DATE.fullmatch(place.line))
+            if place.kind == "heading" and (_DIVIDER.match(place.line) or DATE.fullmatch(place.line))
         }
         """The headings between posts, such as the items of an agenda, and dates."""
         no_headings = {*self.comments.values(), *posts, *second, *last} - self.dividers
-        self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
+        self.comment_units = {p.units[0] for p in no_headings if p.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""
         self._has_answers = any(
             p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
@@ -75,9 +75,9 @@ class Surroundings:
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
         # Lines that begin alike are titles only if one of them starts a run or follows a heading. Otherwise
         # they are lines between the entries of a log, and each continues the entry above it.
-        below_heading = {place for place in titles if place.above and place.above.block.kind == "heading"}
+        below_heading = {place for place in titles if place.above and place.above.kind == "heading"}
         first = {word for place, word in titles.items() if place.starts_run or place in below_heading}
-        captions = {place for place in titles if place.below and place.below.block.kind == "log"}
+        captions = {place for place in titles if place.below and place.below.kind == "log"}
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         indents = {place.indent for place in self._titles}
         siblings = {place for place in titles if place.indent in indents} - captions
@@ -149,7 +149,7 @@ class Surroundings:
         above = place.above
         if above is None or above.run != place.run or above.indent != place.indent:
             return None
-        return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
+        return above if above.kind != "log" and _CAUSE.match(place.line) else None
 
     def ends_speech(self, place: Place, speaker: Head) -> bool:
         """Return whether the words of `speaker` end before a block in a later run.
@@ -168,7 +168,7 @@ class Surroundings:
         if not self._has_answers:
             return place.block.prefix != ""
         is_answer = place.block.prefix == "<" or not place.line
-        return place.block.kind == "list_item" or (place.block.prefix != "" and not is_answer)
+        return place.kind == "list_item" or (place.block.prefix != "" and not is_answer)
 
     def starts_step(self, place: Place) -> bool:
         """Return whether a line is the head of all lines down to the next such line.
@@ -177,7 +177,7 @@ class Surroundings:
         alike, or the first line of a record or a part that contains blank lines.
         """
         below = place.below
-        is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
+        is_above = below is not None and below.block.first == place.block.last and place.kind != "code"
         is_step = is_above and _STEP.match(place.line) is not None
         return is_step or place in self._titles or place.units[0] in self._messages
 
@@ -207,7 +207,7 @@ class Surroundings:
         if LABEL.match(place.line):
             return False
         if place.indent == label.indent:
-            return place.run == label.run and place.block.kind == "sentence"
+            return place.run == label.run and place.kind == "sentence"
         return place.indent > label.indent  # a value may have several paragraphs
 
     def is_announced(self, place: Place, announcer: Head, is_inside: bool) -> bool:
@@ -221,7 +221,7 @@ class Surroundings:
         if announcer.has_list_only and not headlines.is_choice(place):
             return False
         if announcer.text_indent is not None:
-            return place.block.kind == "log" and find_text_indent(place.line) > announcer.text_indent + 1
+            return place.kind == "log" and find_text_indent(place.line) > announcer.text_indent + 1
         if run == announcer.run:
             if place.indent == announcer.indent and place.line.rstrip().endswith(":"):
                 return False
@@ -233,13 +233,13 @@ class Surroundings:
             if announcer.body_indent < 0:
                 announcer.body_indent = place.indent
                 announcer.is_named = place.line.startswith(name)
-                if place.indent < announcer.indent and not (is_inside and place.block.kind == "line"):
+                if place.indent < announcer.indent and not (is_inside and place.kind == "line"):
                     return False
             if announcer.is_named and place.indent == announcer.indent and not place.line.startswith(name):
                 return False
             return place.indent >= announcer.body_indent
         is_next = run == announcer.run + 1 and above.units[-1] == announcer.units[-1]
-        is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
+        is_item = run == announcer.reach + 1 and place.kind == above.kind == "list_item"
         if is_next:
             announcer.body_indent = place.indent
         is_item = is_item and place.indent >= announcer.body_indent
@@ -274,7 +274,7 @@ def is_clause_title(place: Place) -> bool:
     inner = CLAUSE.match(below.line)
     if inner and inner["number"].startswith(f"{clause['number']}."):
         return True
-    return below.run != place.run and below.block.kind == "sentence"
+    return below.run != place.run and below.kind == "sentence"
 
 
 def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
@@ -287,7 +287,7 @@ def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
 def announces_entries(place: Place) -> bool:
     """Return whether a log entry ends with a colon, and the text of the entry below is indented more."""
     below = place.below
-    if below is None or below.block.kind != "log" or not place.line.rstrip().endswith(":"):
+    if below is None or below.kind != "log" or not place.line.rstrip().endswith(":"):
         return False
     return find_text_indent(below.line) > find_text_indent(place.line) + 1
 
@@ -322,7 +322,7 @@ def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             above.pop()
         if not is_item:
             above.append(place)
-        elif above and above[-1].indent == place.indent and above[-1].block.kind == "line":
+        elif above and above[-1].indent == place.indent and above[-1].kind == "line":
             yield place, above[-1]
 
 

@@ -72,13 +72,13 @@ def find_headers(
 def _names_columns(place: Place, lines: Lines) -> bool:
     """Return whether a block is a table whose first row names the columns."""
     below = lines.texts[place.block.first + 1 : place.block.last]
-    return place.block.kind == "row" and are_names(place.line, below[:2])
+    return place.kind == "row" and are_names(place.line, below[:2])
 
 
 def _find_cells(names: Place, rule: Place) -> Sequence[Range]:
     """Return the cells of the line right above a rule if they name the columns of the line below it."""
     below = rule.below
-    if names.block.kind != "line" or below is None or below.block.first != rule.block.last:
+    if names.kind != "line" or below is None or below.block.first != rule.block.last:
         return []
     cells = [cell.span() for cell in _CELL.finditer(names.line)]
     is_near = names.block.last == rule.block.first
@@ -107,14 +107,12 @@ def _find_spaced(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Plac
     At least two rows right below each other end with two values or more. Above them is a line with at least
     as many words and no value, perhaps below a line such as `Table 2: Cranes`.
     """
-    for is_row, group in groupby(
-        places, lambda place: place.block.kind == "line" and count_values(place.line) > 1
-    ):
+    for is_row, group in groupby(places, lambda place: place.kind == "line" and count_values(place.line) > 1):
         rows = list(group)
         names = rows[0].above
         if not is_row or names is None or len(rows) < 2 or names.block.last != rows[0].block.first:
             continue
-        if names.block.kind != "line" or not may_name(names.line):
+        if names.kind != "line" or not may_name(names.line):
             continue
         title = names.above
         header = [title, names] if title and _TITLE.match(title.line) else [names]
@@ -129,11 +127,11 @@ def _fits(place: Place, lines: Lines, columns: Sequence[Range]) -> bool:
     rows = lines.texts[place.block.first : place.block.last][:_MOST_LINES]
     fewest = max(3, len(columns) - 1)
     fitting = (fits(columns, row) or len(GAP.split(row.strip())) >= fewest for row in rows)
-    return place.block.kind != "sentence" and any(fitting)
+    return place.kind != "sentence" and any(fitting)
 
 
 def _has_all_cells(place: Place, columns: Sequence[Range]) -> bool:
     """Return whether a cell, after a gap or at the margin, begins at each column but perhaps one."""
     starts = {cell.start() for cell in _CELL.finditer(place.line)}
     cells = [start for start, _ in columns if start in starts]
-    return place.block.kind in ("row", "line") and len(cells) > 1 and len(starts) <= len(cells) + 1
+    return place.kind in ("row", "line") and len(cells) > 1 and len(starts) <= len(cells) + 1

@@ -67,7 +67,7 @@ def speaks(place: Place) -> bool:
     """Return whether a line is prose, apart from its tag."""
     tag = _TAG.match(place.line)
     return (
-        place.block.kind == "sentence"
+        place.kind == "sentence"
         or place.speaks
         or (tag is not None and not TICKED.match(place.line) and is_prose(place.line[tag.end() :]))
     )
@@ -84,7 +84,7 @@ def _choose(literal: Sequence[str], patterns: Sequence[str], region: Sequence[Pl
     counts = Counter(text for text in literal if not _VALUE.match(text))
     return [
         None
-        if place.block.kind == "sentence"
+        if place.kind == "sentence"
         else Tag(text, True)
         if counts[text] > 1
         else Tag(f"{pattern} ", False)
