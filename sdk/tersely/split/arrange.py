@@ -96,9 +96,8 @@ def arrange(
             places.append(place)
             for part in parts or (unit,):
                 link = part.link if parts else _make_link(text, unit, series, kind)
-                arranged.append(
-                    Unit(part.start, part.end, part.kind, part.divisible, doc, parent, False, 0, link)
-                )
+                spot = (part.start, part.end, part.kind, part.divisible)
+                arranged.append(Unit(*spot, doc, parent, False, 0, link))
     return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
 
 

@@ -136,9 +136,8 @@ def find_code_end(lines: Lines, index: int) -> int | None:
     end = _find_run_end(lines, index, index, base)
     if all(map(_TAGGED.match, lines.texts[index:end])):
         return None
-    if any(
-        FRAME.match(lines.texts[at]) and lines.indent(at) == base for at in (index, end) if at < len(lines)
-    ):
+    edges = [at for at in (index, end) if at < len(lines) and lines.indent(at) == base]
+    if any(FRAME.match(lines.texts[at]) for at in edges):
         return None
     if not _is_code([lines.likeness(line) for line in range(index, end)], indented=base >= 4):
         return None

@@ -204,9 +204,8 @@ def _heads_rows(lines: Lines, index: int) -> bool:
     begins with a number, because numbers are often aligned to the right."""
     rows = range(index, min(index + 3, len(lines)))
     has_number = any(VALUE.match(lines.texts[row].lstrip()) for row in rows)
-    return (
-        len(rows) > 2 and not has_number and all(lines.indent(index) < lines.indent(row) for row in rows[1:])
-    )
+    are_deeper = all(lines.indent(index) < lines.indent(row) for row in rows[1:])
+    return len(rows) > 2 and not has_number and are_deeper
 
 
 def _is_aligned(line: str) -> bool:

@@ -21,9 +21,8 @@ def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
     In a text without paragraphs and list items, a line such as `# lamps` is not a heading but a comment if it
     is indented, or stands above a line with an opening bracket or with deeper lines.
     """
-    has_text = any(
-        place.kind in ("sentence", "list_item") and not is_comment(place.block) for place in places
-    )
+    texts = [place for place in places if place.kind in ("sentence", "list_item")]
+    has_text = not all(is_comment(place.block) for place in texts)
     found: dict[Place, Place] = {}
     goes_on, start = False, 0
     for place, below in pairwise(places):

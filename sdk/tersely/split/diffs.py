@@ -196,8 +196,7 @@ def add_markers(units: Sequence[Unit], conflicts: Sequence[Sequence[Range]]) -> 
     moved = [at for at in range(len(merged)) if at not in markers_at]
     for at, unit in enumerate(merged):
         merged[at] = unit if at in markers_at else unit.move_needs(moved)
-        for marker in {marker for need in (at, *merged[at].link.needs) for marker in around.get(need, ())} - {
-            at
-        }:
+        near = {marker for need in (at, *merged[at].link.needs) for marker in around.get(need, ())}
+        for marker in near - {at}:
             merged[at] = merged[at].add_need(marker)
     return merged

@@ -78,11 +78,8 @@ def begins_division(lines: Lines, index: int) -> bool:
     if division is None or (division.word == NUMBER and not names_division(lines, index + 1)):
         return False
     above = lines.texts[index - 1].rstrip() if index else ""
-    if (
-        above
-        and not above.endswith(_STOPS)
-        and not (read_division(above) or names_division(lines, index - 1))
-    ):
+    is_division = read_division(above) or names_division(lines, index - 1)
+    if above and not above.endswith(_STOPS) and not is_division:
         return False
     below = lines.skip_blank(index + 1)
     if below == len(lines):

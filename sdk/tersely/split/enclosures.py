@@ -66,11 +66,8 @@ def names_columns(place: Place) -> bool:
 
 def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield pairs of lines: one such as `define a`, and the line `endef` that ends its section."""
-    lasts = {
-        place: _find_word(found)
-        for place in places
-        if _is_line(place) and (found := _LAST.match(place.line.lstrip()))
-    }
+    found = {place: _LAST.match(place.line.lstrip()) for place in places if _is_line(place)}
+    lasts = {place: _find_word(last) for place, last in found.items() if last}
     words = list(dict.fromkeys(lasts.values()))[:_MOST_WORDS]
     if not words:
         return

@@ -49,9 +49,8 @@ class _Reader:
             self.begin += 1
         names = [line for line in texts[first : self.begin] if not _NOTE.fullmatch(line.strip())]
         ends = [words[-1][1] for line in names if (words := find_words(line))]
-        self.edge = next(
-            (edge for line in texts[self.begin : self.begin + 3] if (edge := _find_edge(line))), 0
-        )
+        edges = map(_find_edge, texts[self.begin : self.begin + 3])
+        self.edge = next(filter(None, edges), 0)
         self.is_named = any(abs(end - self.edge) <= 2 for end in ends)
 
     def _names_columns(self, at: int) -> bool:

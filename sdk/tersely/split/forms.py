@@ -69,8 +69,6 @@ def list_labels(blocks: Sequence[Block]) -> dict[int, str]:
 
 def _are_records(starts: Sequence[int], labels: Mapping[int, str], end: int) -> bool:
     """Return whether each part of a text between two of `starts` has some labels, and none twice."""
-    own = [
-        [label for at, label in labels.items() if start < at < stop]
-        for start, stop in pairwise([*starts, end])
-    ]
+    parts = pairwise([*starts, end])
+    own = [[label for at, label in labels.items() if start < at < stop] for start, stop in parts]
     return all(_FEWEST_IN_RECORD <= len(part) == len({*part}) for part in own)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 _PUNCTUATION = re.compile(r"\s*[,.;](?:\s+\w|\s*$)")
 """A line that goes on with a sentence after such a word."""
@@ -26,10 +25,8 @@ _GOES_ON = ",.;:)]!?%”’/"
 
 def are_fragments(texts: Sequence[str]) -> bool:
     """Return whether enough lines of a text begin with the sign after a word in the line above."""
-    count = sum(
-        below.lstrip()[:1] in {",", ".", ";"} and _begins_with_sign(above, below)
-        for above, below in pairwise(texts)
-    )
+    begin = [at for at in range(1, len(texts)) if texts[at].lstrip()[:1] in {",", ".", ";"}]
+    count = sum(_begins_with_sign(texts[at - 1], texts[at]) for at in begin)
     return count >= _FEWEST and count >= _SHARE * sum(not text.isspace() for text in texts if text)
 
 

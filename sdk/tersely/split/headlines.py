@@ -214,9 +214,8 @@ def find_sectioned_records(places: Sequence[Place]) -> Sequence[Place]:
     the first record may have other lines above its name.
     """
     starts = [place for place in places if place.starts_run and not place.indent]
-    key: Callable[[Place], str] = (
-        _first_words if len({*map(_first_words, starts)}) < len(starts) else first_word
-    )
+    are_alike = len({*map(_first_words, starts)}) < len(starts)
+    key: Callable[[Place], str] = _first_words if are_alike else first_word
     most = Counter(map(key, starts)).most_common(1)
     leaders = [place for place in starts if key(place) == most[0][0]]
     if len(leaders) < 2 or _heads_lines(leaders[0]) or len({place.line for place in leaders}) < len(leaders):

@@ -76,11 +76,8 @@ class Head:
 
         The section of a title does not end at a heading such as `  [Ada]` that is indented more.
         """
-        is_below = (
-            indent - self.indent >= _NESTED
-            and RULED_DEPTH <= depth < COUNTED_DEPTH
-            and self.depth >= PLAIN_DEPTH
-        )
+        is_inner = RULED_DEPTH <= depth < COUNTED_DEPTH and indent - self.indent >= _NESTED
+        is_below = is_inner and self.depth >= PLAIN_DEPTH
         return self.ends_at_indent(indent) or (self.depth >= depth and not is_below)
 
     def ends_at_indent(self, indent: int) -> bool:
@@ -198,10 +195,8 @@ class State:
         is_below = last and place.above and place.above.units[0] == last.begin
         if last and is_below and _FIRST.match(place.line) and not _COUNTED_TITLE.match(last.line):
             last.depth = min(last.depth, depth - _ABOVE)  # all titles of the series are inside its section
-        around = next(
-            (at for at, head in enumerate(self.headings) if _is_outside(place.line, head.line)),
-            len(self.headings),
-        )
+        outside = (at for at, head in enumerate(self.headings) if _is_outside(place.line, head.line))
+        around = next(outside, len(self.headings))
         while self.headings and (
             len(self.headings) > around or self.headings[-1].ends_at(depth, place.indent)
         ):

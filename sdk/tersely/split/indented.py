@@ -247,9 +247,8 @@ class _Indented:
             return node
         base = self._depth(lines[0])
         stop = len(lines) - 1 if self._depth(lines[-1]) <= base else len(lines)
-        brace = next(
-            (at for at in range(1, min(stop, _LONGEST_HEAD)) if self._rows[lines[at]].strip() == "{"), 0
-        )
+        rows = [self._rows[line].strip() for line in lines[: min(stop, _LONGEST_HEAD)]]
+        brace = rows.index("{", 1) if "{" in rows[1:] else 0
         first = brace + 1 if self._depth(lines[brace]) <= base else 1
         inner = [at for at in range(first, stop) if not _is_blank(self._text, lines[at])]
         heads = [at for at in inner if self._depth(lines[at]) <= base and not self._closes(lines[at])]

@@ -252,17 +252,13 @@ def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 def find_progress(places: Sequence[Place]) -> Sequence[Place]:
     """Return the lines that count the steps of a job, if one of them has output right below."""
-    steps = [
-        (place, found["all"])
-        for place in places
-        if place.kind != "sentence" and (found := _PROGRESS.match(place.line))
-    ]
+    found = ((place, _PROGRESS.match(place.line)) for place in places if place.kind != "sentence")
+    steps = [(place, step["all"]) for place, step in found if step]
     counts = Counter(number for _, number in steps)
     counted = [place for place, number in steps if counts[number] > 2]
     others = {*counted, None}
-    has_output = any(
-        place.below not in others and place.below.run == place.run for place in counted if place.below
-    )
+    below = ((place.run, place.below) for place in counted if place.below)
+    has_output = any(line not in others and line.run == run for run, line in below)
     return counted if has_output else []
 
 

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from tersely.split.html import blank
@@ -199,9 +199,8 @@ def _find_rising(found: Sequence[tuple[int, int]]) -> list[int]:
 def _find_furniture(lines: Sequence[str], pages: Sequence[int]) -> Iterator[range]:
     """Yield the lines of the number of each page, with those beside it that recur beside another number."""
     sides = [[_list_near(lines, at, step) for step in (-1, 1)] for at in pages]
-    counts = Counter(
-        text for own in sides for text in {_normalize(lines[line]) for side in own for line in side}
-    )
+    near = ({_normalize(lines[line]) for side in own for line in side} for own in sides)
+    counts = Counter(chain.from_iterable(near))
     for at, own in zip(pages, sides, strict=True):
         edges = [at, at]
         for number, side in enumerate(own):

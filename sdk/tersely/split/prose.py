@@ -155,11 +155,8 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             if lines.is_short(at, stop):
                 yield make_block(lines, at, stop, "line", prefixes[start])
             else:
-                ends = [
-                    n
-                    for n in range(at + 1, stop)
-                    if not continues_sentence(lines.texts[n - 1], lines.texts[n])
-                ]
+                rows = enumerate(pairwise(lines.texts[at:stop]), at + 1)
+                ends = [n for n, pair in rows if not continues_sentence(*pair)]
                 for begin, last in pairwise([at, *ends, stop]):
                     yield make_block(lines, begin, last, "line", prefixes[start])
         elif (

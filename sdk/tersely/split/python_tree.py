@@ -241,9 +241,8 @@ class _Python:
         self._open_body(node, bodies[0], depth)
         if not node.children:
             return
-        branches = [
-            self._make_branch(above[-1].end_lineno or 0, body, depth + 1) for above, body in pairwise(bodies)
-        ]
+        pairs = [(above[-1].end_lineno or 0, body) for above, body in pairwise(bodies)]
+        branches = [self._make_branch(above, body, depth + 1) for above, body in pairs]
         if isinstance(statement, ast.Try | ast.TryStar):
             self._required[id(node)].append(branches[0])
         needed = self._find_first(node)[1:]

@@ -72,11 +72,8 @@ class Records:
         self._records = {run for run, found in names.items() if _have_names(found, total[run])}
         """Runs in which at least half of the lines, and at least two, have a name and a value, if most names
         differ."""
-        self._mixtures = {
-            run
-            for run, count in total.items()
-            if count > _LONG and shapes[run].most_common(1)[0][1] * 2 < count
-        }
+        long = [run for run, count in total.items() if count > _LONG]
+        self._mixtures = {run for run in long if shapes[run].most_common(1)[0][1] * 2 < total[run]}
         """Long runs of which no half begins alike, such as the output of a build."""
         self._named = _find_named(places)
         self.repeated = {place for run, place in _find_repeated(places) if run in self._records}

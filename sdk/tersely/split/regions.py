@@ -85,16 +85,14 @@ def find_prefaces(region: Sequence[Place], starts: Sequence[int]) -> dict[int, i
     Args:
         starts: indices of the first lines of records, ascending.
     """
-    blanks = (
-        n for n, (above, below) in enumerate(pairwise(region), 1) if above.block.last < below.block.first
-    )
+    pairs = enumerate(pairwise(region), 1)
+    blanks = (n for n, (above, below) in pairs if above.block.last < below.block.first)
     edges = [0, *blanks, len(region)]
     paragraphs = [range(*edge) for edge in pairwise(edges) if edge[1] > starts[0] and edge[0] <= starts[-1]]
     if len(paragraphs) != len(starts) or not all(map(range.__contains__, paragraphs, starts)):
         return {}
-    return {
-        at: start for own, start in zip(paragraphs, starts, strict=True) for at in range(own.start, start)
-    }
+    fronts = ((range(own.start, start), start) for own, start in zip(paragraphs, starts, strict=True))
+    return {at: start for front, start in fronts for at in front}
 
 
 def find_keys(region: Sequence[Place], bodies: dict[int, list[int]]) -> dict[int, list[int]]:
@@ -110,11 +108,8 @@ def find_keys(region: Sequence[Place], bodies: dict[int, list[int]]) -> dict[int
     counts = Counter(word for own in words.values() for word in set(own))
     keys: dict[int, list[int]] = {}
     for start, body in bodies.items():
-        shared = (
-            n
-            for n, word in enumerate(words[start])
-            if word[:1].isalnum() and counts[word] * 10 >= len(bodies) * 9
-        )
+        often = {word for word, count in counts.items() if count * 10 >= len(bodies) * 9}
+        shared = (n for n, word in enumerate(words[start]) if word[:1].isalnum() and word in often)
         own = [at for at in body[: next(shared, -1) + 1] if not is_comment(region[at].block)]
         keys[start] = own if is_comment(region[start].block) else []
     return keys

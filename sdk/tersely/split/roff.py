@@ -100,11 +100,8 @@ def _join_blocks(text: str, lines: Sequence[Range]) -> list[Range]:
 
 def _read(text: str, lines: Sequence[Range], sizes: Sizes, level: str) -> list[Node]:
     """Return the parts of some lines: what is before the first section of a level, and these sections."""
-    starts = [
-        number
-        for number, line in enumerate(lines)
-        if (found := _SECTION.match(text, *line)) and found["level"] in level
-    ]
+    sections = ((number, _SECTION.match(text, *line)) for number, line in enumerate(lines))
+    starts = [number for number, section in sections if section and section["level"] in level]
     if level == "Hh" and not starts:
         return _read(text, lines, sizes, "Ss")
     nodes = _read_paragraphs(text, lines[: starts[0]] if starts else lines, sizes)
@@ -149,9 +146,8 @@ def _find_return(text: str, lines: Sequence[Range], index: int) -> int:
     """Return the index after the `.RE` that ends the indented lines from `index` on."""
     depth = 0
     for end in range(index, len(lines)):
-        depth += (_INDENT.match(text, *lines[end]) is not None) - (
-            _RETURN.match(text, *lines[end]) is not None
-        )
+        depth += _INDENT.match(text, *lines[end]) is not None
+        depth -= _RETURN.match(text, *lines[end]) is not None
         if not depth:
             return end + 1
     return len(lines)

@@ -190,9 +190,8 @@ def has_names(records: Sequence[Record]) -> bool | None:
         return False if any(v and not n for v, n in zip(is_value, named, strict=True)) else None
     if any(is_value):
         return True
-    are_names = all(
-        _NAME.fullmatch(cell) and cell not in column for cell, column in zip(first, columns, strict=True)
-    )
+    cells = zip(first, columns, strict=True)
+    are_names = all(_NAME.fullmatch(cell) and cell not in column for cell, column in cells)
     return True if are_names and len(first) > 1 else None
 
 

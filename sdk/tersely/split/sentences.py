@@ -132,11 +132,8 @@ def _split_text(text: str) -> list[Unit]:
         cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
         divisible = block.kind not in ("sentence", "heading")
         first = len(units)
-        units += (
-            Unit(*span, block.kind, divisible)
-            for span in divide(text, cuts)
-            if not visible[span[0] : span[1]].isspace()
-        )
+        parts = (span for span in divide(text, cuts) if not visible[slice(*span)].isspace())
+        units += (Unit(*part, block.kind, divisible) for part in parts)
         spans.append(range(first, len(units)))
     links = find_links(lines, blocks, spans)
     for number, link in links.items():

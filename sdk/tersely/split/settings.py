@@ -133,9 +133,8 @@ def _read_ini(lines: Lines, index: int) -> Iterator[_Statement]:
             is_plain = key["sign"] == "=" and _PLAIN_KEY.fullmatch(key["name"]) is not None
             if not (is_plain or has_header):
                 return
-            above = _Statement(
-                index, index + 1, (key["name"],), False, False, is_plain, bool(_CODE.search(line))
-            )
+            is_code = _CODE.search(line) is not None
+            above = _Statement(index, index + 1, (key["name"],), is_plain=is_plain, is_code=is_code)
         elif has_header and _BARE.match(line, own):
             above = _Statement(index, index + 1, (line.strip(),), is_plain=False)
         else:
@@ -160,11 +159,8 @@ def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
         return False  # a header twice: several files, which lines above the sections name
     if sum(key.is_code for key in keys) * 2 > len(keys):
         return False
-    near = [
-        line
-        for key in statements
-        for line in (*lines.texts[key.first - 1 : key.first], *lines.texts[key.end : key.end + 1])
-    ]
+    around = [at for key in statements for at in (key.first - 1, key.end) if 0 <= at < len(lines)]
+    near = [lines.texts[at] for at in around]
     has_comment = any(line.lstrip()[:1] in "#;!" for line in near if line.strip())
     if not any(statement.is_header for statement in statements):
         names = {key.name for key in keys}

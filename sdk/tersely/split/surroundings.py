@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tersely.split import comments, headlines, leaders
 from tersely.split.continued import OPTION
@@ -66,9 +67,8 @@ class Surroundings:
         no_headings = {*self.comments.values(), *posts, *second, *last} - self.dividers
         self.comment_units = {p.units[0] for p in no_headings if p.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""
-        self._has_answers = any(
-            p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
-        )
+        prefixes = {(a.block.prefix, b.block.prefix) for a, b in pairwise(places)}
+        self._has_answers = (">", "<") in prefixes
         """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {place: first_word(place) for place in headlines.find_possible_titles(places)}
@@ -87,11 +87,8 @@ class Surroundings:
         self._captioned.update(place.run for place in sections)
         progress = leaders.find_progress(places)
         self._progress = {place.units[0] for place in progress}
-        leading = (
-            leaders.find_leaders(places)
-            or leaders.find_stamps(places)
-            or headlines.find_sectioned_records(places)
-        )
+        leading = leaders.find_leaders(places) or leaders.find_stamps(places)
+        leading = leading or headlines.find_sectioned_records(places)
         fronted = leaders.find_fronted(places)
         self.fronts = {place.units[0] for place in fronted}
         """The first units of posts that begin with fields between rules."""

@@ -180,9 +180,8 @@ def read_levels(region: Sequence[Place]) -> list[int | None] | None:
 
 def list_outer(region: Sequence[Place]) -> list[int]:
     """Return the lines that are indented least, and those with a name that is aligned to the right."""
-    ends = [
-        name.end() + place.indent if (name := _FIELD.match(place.line.lstrip())) else 0 for place in region
-    ]
+    names = [(place, _FIELD.match(place.line.lstrip())) for place in region]
+    ends = [name.end() + place.indent if name else 0 for place, name in names]
     column, count = Counter(filter(None, ends)).most_common(1)[0] if any(ends) else (0, 0)
     is_aligned = count * 5 >= len(region) * 4
     base = min((place.indent for place in region), default=0)

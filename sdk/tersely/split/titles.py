@@ -81,13 +81,11 @@ _CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]
 def find_titles(lines: Lines, blocks: Sequence[Block], labels: set[int]) -> set[int]:
     """Return the indices of the blocks that are titles of the blocks below them, `labels` among them."""
     titles = _find_capitals(lines, blocks) | _find_above_prose(lines, blocks)
-    kinds = ("line", "heading")
-    numbered = {
-        at for at, b in enumerate(blocks[:-1]) if b.kind in kinds and is_numbered_title(lines, b.first)
-    }
+    may_have_number = [at for at, b in enumerate(blocks[:-1]) if b.kind in ("line", "heading")]
+    numbered = {at for at in may_have_number if is_numbered_title(lines, blocks[at].first)}
     titles |= numbered if len(numbered) > 1 else set()
-    one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.is_one_line)
-    stamped = {at for at in one_line if is_stamped(blocks[at].line)}
+    may_have_time = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.is_one_line)
+    stamped = {at for at in may_have_time if is_stamped(blocks[at].line)}
     titles |= stamped if len(stamped) > 2 else set()
     titles |= labels | _find_terms(lines, blocks) | find_marginal(blocks)
     series = [*find_series(lines, blocks, titles)]
@@ -261,10 +259,8 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
         return "line"
     near = [at for at in range(max(0, index - _NEAR), index) if not lines.is_blank(at)]
     is_inner = any(lines.indent(at) < lines.indent(index) for at in near[-1:])
-    is_flush = lines.indent(index) <= _MOST_INDENT or (
-        lines.indent(index) == lines.indent(below) and not is_inner
-    )
-    is_flush = is_flush or _is_centred(lines, index)
+    is_even = lines.indent(index) == lines.indent(below) and not is_inner
+    is_flush = lines.indent(index) <= _MOST_INDENT or is_even or _is_centred(lines, index)
     is_title = is_flush and len(line) <= LONGEST_TITLE and len(line.split()) <= _MOST_TITLE_WORDS
     starts = not line[0].islower() and (line[0].isalnum() or line[0] in _OPENING)
     return "heading" if is_title and starts and _is_plain(line) else "line"

@@ -243,9 +243,8 @@ class _Reader(ScalarReader):
             self.is_nested |= len(children) > 1
             first = children[0]
             is_line = first.end <= self.offset + self.lines.end_of(index)
-            first.is_anchor |= (
-                is_line and not first.wants and first.end - first.start <= LONGEST_IDENTITY // 2
-            )
+            is_short = first.end - first.start <= LONGEST_IDENTITY // 2
+            first.is_anchor |= is_line and not first.wants and is_short
             return children, end
         return self._read_value(index, at, column, depth + 1)
 
