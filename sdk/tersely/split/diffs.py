@@ -159,11 +159,8 @@ def leave_fenced(conflicts: Sequence[Sequence[Range]], blocks: Sequence[Block]) 
     """Drop the conflicts inside fenced blocks, because the content of these blocks is split later."""
     starts = [block.start for block in blocks]
     around = [blocks[max(0, bisect_right(starts, markers[0][0]) - 1)] for markers in conflicts]
-    return [
-        markers
-        for markers, block in zip(conflicts, around, strict=True)
-        if block.end < markers[-1][1] or not FENCE.start.match(block.line)
-    ]
+    pairs = zip(conflicts, around, strict=True)
+    return [own for own, block in pairs if block.end < own[-1][1] or not FENCE.start.match(block.line)]
 
 
 def cut_blocks(blocks: Sequence[Block], lines: Lines, markers: Sequence[Range]) -> Iterator[Block]:

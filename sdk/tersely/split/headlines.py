@@ -161,11 +161,8 @@ def _wraps(above: Place, place: Place) -> bool:
 
 def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
     """Add to `needs` that what needs a line needs the signs right below it, as a compiler prints `~~~~`."""
-    below = {
-        place.units[0]: line.units[0]
-        for place, line in pairwise(places)
-        if line.run == place.run and _UNDERLINE.fullmatch(line.line)
-    }
+    pairs = [(place, line) for place, line in pairwise(places) if line.run == place.run]
+    below = {place.units[0]: line.units[0] for place, line in pairs if _UNDERLINE.fullmatch(line.line)}
     for own in needs.values():
         own |= {below[unit] for unit in own & below.keys()}
 

@@ -76,12 +76,9 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
             nodes.append(Node(line[0], lines[end - 1][1], inner, Series() if inner else None))
             start, was_empty = end, True
             continue
-        if (
-            not nodes
-            or (was_empty and not is_empty)
-            or nodes[-1].children
-            or (line[1] - nodes[-1].start > size and not _continues_sentence(text, lines[at - 1], line))
-        ):
+        is_apart = not nodes or nodes[-1].children or (was_empty and not is_empty)
+        is_large = not is_apart and line[1] - nodes[-1].start > size
+        if is_apart or (is_large and not _continues_sentence(text, lines[at - 1], line)):
             nodes.append(Node(*line))
         nodes[-1].end = line[1]
         was_empty = is_empty

@@ -201,13 +201,9 @@ def _mark_callers(places: Sequence[Place]) -> None:
 
     Many names that recur once or twice are labels, such as those of several notes of one form.
     """
-    callers = [
-        place
-        for place in places
-        if place.starts_run and place.kind == "line" and not (place.block.prefix or place.has_body)
-        if announces(place.line) and SPEAKER.match(place.line) and place.below
-        if place.below.kind not in ("code", "list_item")
-    ]
+    alone = [p for p in places if p.starts_run and p.kind == "line" and not (p.block.prefix or p.has_body)]
+    named = [p for p in alone if announces(p.line) and SPEAKER.match(p.line)]
+    callers = [p for p in named if p.below and p.below.kind not in ("code", "list_item")]
     counts = Counter(place.line for place in callers)
     is_form = len(counts) > _MOST_CALLERS and len(counts) * 3 >= counts.total()
     if sum(count > 1 for count in counts.values()) > 1 and not is_form:

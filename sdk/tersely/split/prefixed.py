@@ -239,14 +239,11 @@ def read_prefixed(text: str, start: int, end: int) -> Prefixed:
     if _GUTTER.match(text, start):
         pattern = _find_pattern(found[0][1])
         ends = [match.end() if (match := pattern.match(line)) else 0 for _, line in found]
-        return Prefixed(
-            text,
-            [
-                Line(at, at + end, at + len(line), pattern is _LEVEL and end > end_above == 0)
-                for (at, line), end_above, end in zip(found, [1, *ends], ends, strict=False)
-            ],
-            are_numbered=False,
-        )
+        guttered = [
+            Line(at, at + end, at + len(line), pattern is _LEVEL and end > end_above == 0)
+            for (at, line), end_above, end in zip(found, [1, *ends], ends, strict=False)
+        ]
+        return Prefixed(text, guttered, are_numbered=False)
     entries = [_read(line) for _, line in found]
     # Some tools put a space after the sign, and leave it out on blank lines.
     bodies = [line[entry[2] :] for (_, line), entry in zip(found, entries, strict=True) if entry]

@@ -106,14 +106,8 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     is_record = _is_record(texts)
     spoken = [not is_record and SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
-    titled = {
-        line
-        for line, text in enumerate(texts)
-        if is_stamped(text)
-        or stamps_comment(text)
-        or is_numbered_title(lines, first + line)
-        or is_division(lines, first + line)
-    }
+    titled = {line for line, text in enumerate(texts) if is_stamped(text) or stamps_comment(text)}
+    titled |= {n - first for n in range(first, end) if is_numbered_title(lines, n) or is_division(lines, n)}
     rows = [count_values(text) > 1 for text in texts]
     named = {
         line for line in range(len(texts) - 2) if all(rows[line + 1 : line + 3]) and may_name(texts[line])

@@ -58,11 +58,8 @@ class Surroundings:
             commit.header = [subject]
         second = (post.below for post in posts if post.below and post.below.run == post.run)
         last = {post.above for post in [*posts][1:] if post.above}
-        self.dividers = {
-            place
-            for place in last
-            if place.kind == "heading" and (_DIVIDER.match(place.line) or DATE.fullmatch(place.line))
-        }
+        headings = (place for place in last if place.kind == "heading")
+        self.dividers = {p for p in headings if _DIVIDER.match(p.line) or DATE.fullmatch(p.line)}
         """The headings between posts, such as the items of an agenda, and dates."""
         no_headings = {*self.comments.values(), *posts, *second, *last} - self.dividers
         self.comment_units = {p.units[0] for p in no_headings if p.kind == "heading"}

@@ -82,14 +82,9 @@ def _match(line: str) -> tuple[str, str]:
 def _choose(literal: Sequence[str], patterns: Sequence[str], region: Sequence[Place]) -> Tags:
     """Return the literal tag of each line; its pattern if that tag is unique, or begins with a value."""
     counts = Counter(text for text in literal if not _VALUE.match(text))
-    return [
-        None
-        if place.kind == "sentence"
-        else Tag(text, True)
-        if counts[text] > 1
-        else Tag(f"{pattern} ", False)
-        for text, pattern, place in zip(literal, patterns, region, strict=True)
-    ]
+    pairs = zip(literal, patterns, strict=True)
+    tags = [Tag(text, True) if counts[text] > 1 else Tag(f"{pattern} ", False) for text, pattern in pairs]
+    return [None if place.kind == "sentence" else tag for place, tag in zip(region, tags, strict=True)]
 
 
 def _read_letters(region: Sequence[Place]) -> Tags:
@@ -99,14 +94,8 @@ def _read_letters(region: Sequence[Place]) -> Tags:
     words = len({word for sign, word in starts if not sign})
     is_tight = all(len(place.line) < 2 or not place.line[1].isspace() for place in region)
     named = sum(_LABEL.match(place.line) is not None for place in region)
-    if (
-        len(region) < _FEWEST_LETTER_LINES
-        or len(letters) > _MOST_LETTERS
-        or not all(map(str.isalpha, letters))
-        or words < len(letters) * 2
-        or not is_tight
-        or named * 10 > len(region)
-    ):
+    are_letters = all(map(str.isalpha, letters)) and len(letters) <= min(_MOST_LETTERS, words // 2)
+    if len(region) < _FEWEST_LETTER_LINES or not are_letters or not is_tight or named * 10 > len(region):
         return ()
     tags = [sign + (word if sign else word[:1]) for sign, word in starts]
     return _choose(tags, tags, region)
@@ -185,11 +174,8 @@ def list_outer(region: Sequence[Place]) -> list[int]:
     column, count = Counter(filter(None, ends)).most_common(1)[0] if any(ends) else (0, 0)
     is_aligned = count * 5 >= len(region) * 4
     base = min((place.indent for place in region), default=0)
-    return [
-        at
-        for at, (place, end) in enumerate(zip(region, ends, strict=True))
-        if place.indent == base or (is_aligned and end == column)
-    ]
+    aligned = {at for at, end in enumerate(ends) if is_aligned and end == column}
+    return [at for at, place in enumerate(region) if place.indent == base or at in aligned]
 
 
 def find_period(region: Sequence[Place]) -> int | None:

@@ -182,13 +182,10 @@ def _find_questions(blocks: Sequence[Block]) -> Sequence[int]:
 
     Each begins a run, alone in its line. Below it is a block that is no such question.
     """
-    found = [
-        at
-        for at, block in enumerate(blocks[:-1])
-        if (block.kind == "sentence" and block.is_one_line and not block.prefix)
-        and starts_run(blocks, at)
-        and is_question(block.line)
-    ]
+    alone = (
+        at for at, b in enumerate(blocks[:-1]) if b.kind == "sentence" and b.is_one_line and not b.prefix
+    )
+    found = [at for at in alone if starts_run(blocks, at) and is_question(blocks[at].line)]
     questions = {*found}
     found = [at for at in found if at + 1 not in questions and blocks[at + 1].kind != "heading"]
     if len(found) * _LONGEST_ANSWER < blocks[-1].run + 1:
