@@ -19,7 +19,7 @@ from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
 from tersely.split.lines import Range, find_lines, unify_crlf
-from tersely.split.logs import find_shape, is_stream, open_streams
+from tersely.split.logs import STREAMS, find_shape, open_streams
 from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.prefixed import Prefixed, read_prefixed
@@ -182,7 +182,7 @@ def _open_numbered(
                     units.append(moved.move_needs(places))
         return arrange(body, units, 0, lambda part: is_large(lines.estimate_source(part)), sizes, depth + 1)
 
-    if is_stream(text, unit.start):
+    if STREAMS.start.match(text, unit.start):
         return open_streams(text, unit.start, unit.end, first, open_body)
     lines = read_prefixed(text, unit.start, unit.end)
     return lines.restore(open_body(lines), first, is_large, sizes.part)

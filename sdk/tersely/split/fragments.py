@@ -24,16 +24,11 @@ _GOES_ON = ",.;:)]!?%”’/"
 
 
 def are_fragments(texts: Sequence[str]) -> bool:
-    """Return whether enough lines of a text begin with the sign after a word in the line above."""
+    """Return whether enough lines of a text begin with the sign after a word that ends the line above."""
     begin = [at for at in range(1, len(texts)) if texts[at].lstrip()[:1] in {",", ".", ";"}]
-    count = sum(_begins_with_sign(texts[at - 1], texts[at]) for at in begin)
+    begin = [at for at in begin if (last := texts[at - 1].rstrip()[-1:]).isalnum() or last in _CLOSING]
+    count = sum(_PUNCTUATION.match(texts[at]) is not None for at in begin)
     return count >= _FEWEST and count >= _SHARE * sum(not text.isspace() for text in texts if text)
-
-
-def _begins_with_sign(above: str, below: str) -> bool:
-    """Return whether a line begins with the sign after the word at the end of the line above."""
-    last = above.rstrip()[-1:]
-    return (last.isalnum() or last in _CLOSING) and _PUNCTUATION.match(below) is not None
 
 
 def join_fragments(text: str) -> str:

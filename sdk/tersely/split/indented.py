@@ -209,7 +209,8 @@ class _Indented:
             return [node]
         first = 0
         while first < len(lines) and self._is_above(lines, first):
-            first = self._find_end_above(lines, first)
+            last = self._documents.get(lines[first])
+            first = lines.index(last) + 1 if last else _find_closed(self._text, lines, first) or first + 1
         if first == len(lines):
             return open_comment(self._text, lines, self._sizes.part)
         node = self._open_declaration(lines[first:], depth)
@@ -220,12 +221,6 @@ class _Indented:
         for part in comment:
             part.wants = [node]
         return [*comment, node]
-
-    def _find_end_above(self, lines: Ranges, at: int) -> int:
-        """Return the index after a comment or an annotation above a declaration, and its document."""
-        if lines[at] in self._documents:
-            return lines.index(self._documents[lines[at]]) + 1
-        return _find_closed(self._text, lines, at) or at + 1
 
     def _is_above(self, lines: Ranges, at: int) -> bool:
         """Return whether a line belongs to the declaration below it. A line with `@` above deeper lines does

@@ -74,7 +74,8 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
     # `Ada (1):` is no leader if the run below it begins with `Bob (3):`.
     inner = [starts[at + 1] for at in leaders if at + 1 not in ends]
-    is_alike |= first.has_body and all(place.has_body and _ends_like(place, first) for place in inner)
+    forms = {(len(words := place.line.split()), shape("".join(words[-1:]))) for place in (first, *inner)}
+    is_alike |= len(forms) == 1 and all(place.has_body for place in (first, *inner))
     # `error[E1]:` is none above `error[E2]:`. `POST /a` is none if `GET /b` has the same lines below it.
     is_alike |= any(_DIGITS.sub("0", first_word(p)) == _DIGITS.sub("0", first_word(first)) for p in inner)
     shapes = [shape(place.line) for place in starts]
@@ -83,12 +84,6 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
         for at in range(leaders[0], len(starts) - 1)
     )
     return [] if is_alike else [starts[at] for at in leaders]
-
-
-def _ends_like(place: Place, first: Place) -> bool:
-    """Return whether two lines have the same number of words, and last words of the same shape."""
-    words, others = place.line.split(), first.line.split()
-    return len(words) == len(others) and shape(words[-1]) == shape(others[-1])
 
 
 def _is_marked(place: Place) -> bool:
@@ -113,7 +108,9 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
     run. A text with other log entries has no such parts.
     """
     starts = [place for place in places if place.starts_run]
-    masks = {place: " ".join(_VARYING.sub("0", place.line).split()) for place in starts if _has_time(place)}
+    short = [p for p in starts if p.kind in ("line", "log") and len(p.line) <= _LONGEST_STAMP]
+    timed = [p for p in short if _CLOCK.search(p.line) and not (p.speaks or CUE.match(p.line))]
+    masks = {place: " ".join(_VARYING.sub("0", place.line).split()) for place in timed}
     counts = Counter(masks.values())
     stamps = {place for place, mask in masks.items() if counts[mask] > 1}
     parts = sum(above in stamps and place not in stamps for above, place in pairwise(starts))
@@ -280,12 +277,6 @@ def _are_fields(part: Sequence[Place]) -> bool:
     count = sum(place.block.last - place.block.first for place in part)
     are_named = all(place.kind in ("line", "row") and LABEL.match(place.line) for place in part)
     return count > 1 and part[0].run == part[-1].run and are_named
-
-
-def _has_time(place: Place) -> bool:
-    if place.kind not in ("line", "log") or len(place.line) > _LONGEST_STAMP or place.speaks:
-        return False
-    return CUE.match(place.line) is None and _CLOCK.search(place.line) is not None
 
 
 def find_failures(places: Sequence[Place]) -> Iterator[Place]:

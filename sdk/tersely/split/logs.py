@@ -129,11 +129,6 @@ def _find_stream_end(lines: Lines, index: int) -> int | None:
 STREAMS = Format("numbered", _STREAM, _find_stream_end)
 
 
-def is_stream(text: str, start: int) -> bool:
-    """Return whether a block that begins at `start` is a log of sources."""
-    return _STREAM.match(text, start) is not None
-
-
 def open_streams(
     text: str, start: int, end: int, first: int, arrange: Callable[[Prefixed], Sequence[Unit]]
 ) -> list[Unit]:

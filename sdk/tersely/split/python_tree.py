@@ -90,7 +90,9 @@ class _Python:
         for statement in body:
             first, last = _first_line(statement), statement.end_lineno or statement.lineno
             if first > above:
-                comment = self._open_comment(above, first)
+                lines = self._lines[above : first - 1]
+                is_long = lines and lines[-1][1] - lines[0][0] > self._sizes.part
+                comment = open_comment(self._text, lines, self._sizes.part) if is_long else []
                 node = self._make_node(statement, first if comment else above + 1, last, depth)
                 for part in comment:
                     part.wants = self._find_first(node)
@@ -102,12 +104,6 @@ class _Python:
                 self._required.pop(id(node), None)
             above = max(above, last)
         return nodes
-
-    def _open_comment(self, above: int, first: int) -> list[Node]:
-        """Return the long comment between two lines; empty if it is short."""
-        lines = self._lines[above : first - 1]
-        is_long = lines and lines[-1][1] - lines[0][0] > self._sizes.part
-        return open_comment(self._text, lines, self._sizes.part) if is_long else []
 
     def _find_first(self, node: Node) -> list[Node]:
         """Return a node, and the parts of it without which it does not parse."""

@@ -69,9 +69,10 @@ class Records:
                 shapes[place.run][shape(place.line)] += 1
                 if not place.speaks and (label := LABEL.match(place.line)):
                     names[place.run].append(place.line[: label.start("value")].strip())
-        self._records = {run for run, found in names.items() if _have_names(found, total[run])}
+        named = {run: found for run, found in names.items() if len(found) >= max(2, total[run] / 2)}
+        self._records = {run for run, own in named.items() if len({*own}) * 2 > len(own) or own[0] in own[1:]}
         """Runs in which at least half of the lines, and at least two, have a name and a value, if most names
-        differ."""
+        differ or the first recurs."""
         long = [run for run, count in total.items() if count > _LONG]
         self._mixtures = {run for run in long if shapes[run].most_common(1)[0][1] * 2 < total[run]}
         """Long runs of which no half begins alike, such as the output of a build."""
@@ -169,13 +170,6 @@ class Records:
         if below.block.first == last.block.last and not is_rule(below.block, below.line):
             return False
         return below.run not in self._tables or first_word(below) != first_word(place)
-
-
-def _have_names(names: Sequence[str], lines: int) -> bool:
-    """Return whether a run is a record: at least half of its lines have a name, and most names differ or the
-    first recurs."""
-    differ = len({*names}) * 2 > len(names) or names.count(names[0]) > 1
-    return len(names) * 2 >= lines and len(names) >= 2 and differ
 
 
 def is_term(place: Place) -> bool:

@@ -297,16 +297,12 @@ def _is_yaml(text: str) -> bool:
     return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 
 
-def _is_within(lines: Lines, index: int) -> bool:
-    """Return whether a line continues a record: the line above is a field, or is indented."""
-    above = lines.texts[index - 1] if index else ""
-    return above.strip() != "" and (above[0].isspace() or _FIELD.match(above) is not None)
-
-
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines that are YAML with something nested, or with the keys of settings."""
+    above = lines.texts[index - 1] if index else ""
+    is_in_record = above.strip() and (above[0].isspace() or _FIELD.match(above))
     is_numbered = any(map(_NUMBERED.match, lines.texts[index : index + 2]))
-    if lines.json_budget <= 0 or _is_within(lines, index) or is_numbered:
+    if lines.json_budget <= 0 or is_in_record or is_numbered:
         return None
     first = end = skip_comments(lines, index, "#")
     if first < len(lines) and not lines.is_blank(first):
