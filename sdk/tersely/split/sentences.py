@@ -153,10 +153,7 @@ def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[U
 
 def _find_whole_kind(text: str) -> Kind | None:
     """Return the kind of a text that is one whole page or file; None for any other text."""
-    for kind, find_start, holds in _WHOLE_FORMATS:
-        if find_start(text) and holds(text):
-            return kind
-    return None
+    return next((own.kind for own in _WHOLE_FORMATS if own.find_start(text) and own.holds(text)), None)
 
 
 def _overlapping(ranges: Sequence[Range], block: Block | PageBreak) -> Sequence[Range]:
