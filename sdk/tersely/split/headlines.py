@@ -170,8 +170,8 @@ def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 def introduces(place: Place) -> bool:
     """Return whether a block is right above what it introduces: a line above any list, a paragraph above one
     that counts from `1` or `a`, a question of one line above any list or boxes to tick. None is dialogue."""
-    below = place.below
-    if below is None or below.run != place.run or below.indent > place.indent or place.speaks or below.speaks:
+    below = place.next
+    if below is None or below.indent > place.indent or place.speaks or below.speaks:
         return False
     if place.kind == "list_item":
         # An item of one line that ends no sentence, as in `(1) He needs`.
@@ -261,8 +261,7 @@ def _first_words(place: Place) -> str:
 
 def _heads_lines(place: Place) -> bool:
     """Return whether a line ends with a colon, right above lines that are indented more."""
-    is_above = place.has_body and place.below is not None and place.below.run == place.run
-    return is_above and place.line.rstrip().endswith(":")
+    return place.has_body and place.next is not None and place.line.rstrip().endswith(":")
 
 
 def tie_terms(places: Sequence[Place], needs: dict[int, set[int]]) -> None:

@@ -84,6 +84,11 @@ class Place:
         return self.block.kind
 
     @property
+    def next(self) -> Place | None:
+        """The block below it in its run."""
+        return self.below if self.below is not None and self.below.run == self.run else None
+
+    @property
     def has_body(self) -> bool:
         """Whether the line below is indented more."""
         return self.below is not None and self.below.indent > self.indent

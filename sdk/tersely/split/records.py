@@ -54,7 +54,7 @@ class Records:
         shapes: dict[int, Counter[str]] = defaultdict(Counter)
         indents, lowest = dict[int, int](), dict[int, int]()
         for place in places:
-            is_head = place.has_body and place.below is not None and place.below.run == place.run
+            is_head = place.has_body and place.next is not None
             is_lower = not place.starts_run and place.indent < lowest[place.run] and is_head
             is_lead = place.starts_run or is_lower or self._follows_preamble(place) or _is_remarked(place)
             # A line such as `Actions:` heads only its list.
@@ -109,12 +109,10 @@ class Records:
             return False
         if place.run in self._tables:
             return True
-        below = place.below
-        while below is not None and below.run == place.run:
-            if below.indent <= place.indent and not below.is_remark:
-                break
-            below = below.below
-        if below is None or below.run != place.run:
+        below = place.next
+        while below is not None and (below.indent > place.indent or below.is_remark):
+            below = below.next
+        if below is None:
             return False  # all lines below are indented more, so it is their head anyway
         if place.kind == "list_item" and find_marker(place.line) not in BULLETS:
             return below.kind != "list_item" or find_marker(below.line) in BULLETS
@@ -179,10 +177,8 @@ def is_term(place: Place) -> bool:
 
 def _is_above_fields(place: Place) -> bool:
     """Return whether a line without a value is right above fields."""
-    below = place.below
-    if below is None or below.run != place.run or place.kind != "line":
-        return False
-    return LABEL.match(below.line) is not None and not LABEL.match(place.line)
+    is_above = place.kind == "line" and place.next is not None and LABEL.match(place.next.line)
+    return bool(is_above) and not LABEL.match(place.line)
 
 
 def _is_above_items(place: Place) -> bool:

@@ -124,10 +124,8 @@ class Surroundings:
             return True
         if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
             return False
-        below = place.below
-        if below is None or below.run != place.run or below.indent != place.indent:
-            return False
-        return not _GAPPED.match(below.line)
+        below = place.next
+        return below is not None and below.indent == place.indent and not _GAPPED.match(below.line)
 
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more; None if none is.
