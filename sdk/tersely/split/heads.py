@@ -85,25 +85,6 @@ class Head:
         return self.indent > indent and not CARGO.match(self.line)
 
 
-class ClauseTitles:
-    """The titles of the last clause and of the clauses around it, such as 2 and 2.1."""
-
-    def __init__(self) -> None:
-        self._heads: dict[str, Head] = {}
-        """The titles by their numbers."""
-
-    def add(self, number: str, title: Head) -> None:
-        """Remember the title of a clause, and forget the clauses that it is not in."""
-        self._heads = {above: head for above, head in self._heads.items() if number.startswith(f"{above}.")}
-        self._heads[number] = title
-
-    def list_around(self, heading: str) -> list[Head]:
-        """Return the titles of the clauses around a heading with a number."""
-        clause = CLAUSE.match(heading)
-        number = clause["number"] if clause else ""
-        return [head for above, head in self._heads.items() if number.startswith(f"{above}.")]
-
-
 @dataclass(slots=True)
 class State:
     """The heads that may apply to the next block."""
@@ -116,7 +97,8 @@ class State:
     sender_word: str = ""
     """The first word of the last such header."""
     clauses: list[Head] = field(default_factory=list[Head])
-    titles: ClauseTitles = field(default_factory=ClauseTitles)
+    titles: dict[str, Head] = field(default_factory=dict[str, Head])
+    """The titles of the last clause and of the clauses around it, such as 2 and 2.1, by their numbers."""
     parents: list[Head] = field(default_factory=list[Head])
     """Lines above that are indented less."""
     question: Head | None = None
@@ -263,3 +245,15 @@ def _is_outside(line: str, above: str) -> bool:
     clauses = (CLAUSE.match(line), CLAUSE.match(above))
     numbers = [clause["number"] for clause in clauses if clause]
     return len(numbers) == 2 and "." in numbers[0] and not numbers[0].startswith(f"{numbers[1]}.")
+
+
+def add_title(titles: dict[str, Head], number: str, title: Head) -> dict[str, Head]:
+    """Return the titles of a clause and of the clauses around it."""
+    return {**{own: head for own, head in titles.items() if number.startswith(f"{own}.")}, number: title}
+
+
+def list_titles_around(titles: dict[str, Head], heading: str) -> list[Head]:
+    """Return the titles of the clauses around a heading with a number."""
+    clause = CLAUSE.match(heading)
+    number = clause["number"] if clause else ""
+    return [head for above, head in titles.items() if number.startswith(f"{above}.")]

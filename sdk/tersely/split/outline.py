@@ -15,7 +15,7 @@ from dataclasses import replace
 from tersely.split import comments, enclosures, headlines, surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.depths import Depths
-from tersely.split.heads import Head, State
+from tersely.split.heads import Head, State, add_title, list_titles_around
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
@@ -227,7 +227,7 @@ class _LinkFinder:
         ended = state.end_at_heading(depth, place)
         announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
-        above = [*state.headings, *state.titles.list_around(place.line), *state.begins, *parents]
+        above = [*state.headings, *list_titles_around(state.titles, place.line), *state.begins, *parents]
         self._need(place, [*above, *filter(None, [state.sender, announcer, state.start_section()])])
         self._frames.add(place.units[0])
         head = self._head(place.units[0], place, depth)
@@ -278,7 +278,7 @@ class _LinkFinder:
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
             if is_title:
-                state.titles.add(clause["number"], head)
+                state.titles = add_title(state.titles, clause["number"], head)
         has_colon = announces(self._lines.texts[place.block.last - 1])
         if has_colon or headlines.introduces(place):
             level = place.below.block.prefix.count(">") if place.below else 0
