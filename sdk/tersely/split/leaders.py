@@ -79,10 +79,8 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     # `error[E1]:` is none above `error[E2]:`. `POST /a` is none if `GET /b` has the same lines below it.
     is_alike |= any(_DIGITS.sub("0", first_word(p)) == _DIGITS.sub("0", first_word(first)) for p in inner)
     shapes = [shape(place.line) for place in starts]
-    is_alike |= any(
-        at not in ends and at - 1 not in ends and shapes[at] != below[0] == shapes[at + 1]
-        for at in range(leaders[0], len(starts) - 1)
-    )
+    later = [at for at in range(leaders[0], len(starts) - 1) if at not in ends and at - 1 not in ends]
+    is_alike |= any(shapes[at] != below[0] == shapes[at + 1] for at in later)
     return [] if is_alike else [starts[at] for at in leaders]
 
 

@@ -81,10 +81,8 @@ def find_page_breaks(text: str) -> list[PageBreak]:
     if "\f" in text:
         return _find_at_feeds(text)
     joined = find_joined_pages(text)
-    return [
-        PageBreak(start, end, _continues_sentence(text, len(text[:start].rstrip()), end))
-        for start, end in joined
-    ]
+    inside = [_continues_sentence(text, len(text[:start].rstrip()), end) for start, end in joined]
+    return [PageBreak(*page, is_inside) for page, is_inside in zip(joined, inside, strict=True)]
 
 
 def _find_at_feeds(text: str) -> list[PageBreak]:

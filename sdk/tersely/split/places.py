@@ -140,19 +140,16 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     cues = {block.run for block in blocks if CUE.match(block.line)}
     prefixes = dict[int, str]()
     places: list[Place] = []
-    for at, (block, units, indent) in enumerate(
-        zip(blocks, spans, _find_indents(lines, blocks), strict=True)
-    ):
+    indents = _find_indents(lines, blocks)
+    for at, (block, units, indent) in enumerate(zip(blocks, spans, indents, strict=True)):
         if not units:
             continue
         line, run = remove_prefix(block.line) if block.prefix else block.line, block.run
         is_text = block.kind in ("line", "sentence", "list_item")
         speaks = not block.prefix and _speaks(line, run in dialogues, run in cues)
         is_remark = block.prefix != prefixes.setdefault(run, block.prefix)
-        starts = starts_run(blocks, at)
-        places.append(
-            Place(block, units, run, starts, indent, line, is_text, speaks, is_remark, is_apart=at in apart)
-        )
+        own = (block, units, run, starts_run(blocks, at), indent, line)
+        places.append(Place(*own, is_text, speaks, is_remark, at in apart))
     for place, below in pairwise(places):
         place.below, below.above = below, place
     by_block = {place.block: place for place in places} if forms else {}

@@ -109,9 +109,7 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     titled = {line for line, text in enumerate(texts) if is_stamped(text) or stamps_comment(text)}
     titled |= {n - first for n in range(first, end) if is_numbered_title(lines, n) or is_division(lines, n)}
     rows = [count_values(text) > 1 for text in texts]
-    named = {
-        line for line in range(len(texts) - 2) if all(rows[line + 1 : line + 3]) and may_name(texts[line])
-    }
+    named = {n for n in range(len(texts) - 2) if all(rows[n + 1 : n + 3]) and may_name(texts[n])}
     signed = [line[-1:].isdigit() and is_signed(line) for line in map(str.rstrip, texts)]
     cited = [")" in line and _CITATION.match(line) is not None for line in texts]
     fragments = lines.is_fragmented

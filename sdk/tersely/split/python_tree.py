@@ -129,11 +129,8 @@ class _Python:
 
     def _open_body(self, node: Node, body: Sequence[ast.stmt], depth: int) -> None:
         """Open the statements below a head, if they do not begin on its last line."""
-        if (
-            len(body) > 1
-            and is_text(body[0])
-            and len(self._read_lines(body[0].lineno, body[0].end_lineno or 0)) <= _SHORT
-        ):
+        size = len(self._read_lines(body[0].lineno, body[0].end_lineno or 0))
+        if len(body) > 1 and is_text(body[0]) and size <= _SHORT:
             body = body[1:]  # a short docstring belongs to the head
         first = _first_line(body[0])
         if find_indent(self._text, self._lines[first - 1]) - self._margin != body[0].col_offset:

@@ -197,11 +197,7 @@ def _move_plain(rows: Sequence[str], indents: Sequence[float]) -> list[float]:
     lines around them."""
     depths = list(indents)
     comments = _find_comments(rows)
-    code = [
-        at
-        for at, row in enumerate(rows)
-        if row.strip() and at not in comments and not row.lstrip().startswith("#")
-    ]
+    code = [at for at, row in enumerate(rows) if row.lstrip()[:1] not in ("", "#") and at not in comments]
     nesting = number = 0
     for at, row in enumerate(rows):
         while number < len(code) and code[number] < at:

@@ -65,12 +65,9 @@ Tags = Sequence[Tag | None]
 
 def speaks(place: Place) -> bool:
     """Return whether a line is prose, apart from its tag."""
-    tag = _TAG.match(place.line)
-    return (
-        place.kind == "sentence"
-        or place.speaks
-        or (tag is not None and not TICKED.match(place.line) and is_prose(place.line[tag.end() :]))
-    )
+    if place.kind == "sentence" or place.speaks:
+        return True
+    return not TICKED.match(place.line) and is_prose(_TAG.sub("", place.line, count=1))
 
 
 def _match(line: str) -> tuple[str, str]:
@@ -146,8 +143,7 @@ def is_regular(tags: Tags) -> bool:
 
 def has_value(tag: Tag, place: Place) -> bool:
     """Return whether a line has a value after its tag, or is a value with a sign."""
-    found = _TAG.match(place.line)
-    rest = place.line[found.end() :] if found else ""
+    rest = _TAG.sub("", place.line, count=1)
     return any(map(str.isalnum, rest)) if tag.is_literal else not tag.is_plain
 
 

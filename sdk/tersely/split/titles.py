@@ -111,7 +111,7 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block]) -> set[int]:
         between = [own.line for own in blocks[at + 1 : at + 3]]
         skipped = [bool(is_byline(own) or _ADDRESS.match(own)) for own in between]
         below = blocks[min(at + 1 + ([*skipped, False].index(False)), len(blocks) - 1)]
-        is_above = below.kind == "sentence" and not below.prefix and below.end - below.start >= _LONG_PROSE
+        is_above = below.kind == "sentence" and below.end - below.start >= _LONG_PROSE
         if begins_run and is_above and blocks[at + 1].run == block.run:
             is_indented = lines.indent(below.first) != lines.indent(block.first)
             is_term = below.line.lstrip().startswith(":")
@@ -182,9 +182,7 @@ def _find_questions(blocks: Sequence[Block]) -> Sequence[int]:
 
     Each begins a run, alone in its line. Below it is a block that is no such question.
     """
-    alone = (
-        at for at, b in enumerate(blocks[:-1]) if b.kind == "sentence" and b.is_one_line and not b.prefix
-    )
+    alone = (at for at, b in enumerate(blocks[:-1]) if b.kind == "sentence" and b.is_one_line)
     found = [at for at in alone if starts_run(blocks, at) and is_question(blocks[at].line)]
     questions = {*found}
     found = [at for at in found if at + 1 not in questions and blocks[at + 1].kind != "heading"]
