@@ -67,21 +67,14 @@ def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict
 
 def find_messages(places: Sequence[Place]) -> Iterator[Place]:
     """Yield each message that names a line of a file, if the next run shows code with that line number."""
-    for place in places:
-        if not place.starts_run or place.kind == "log":
-            continue
-        if (located := _LOCATION.search(place.line)) is None:
+    for at, place in enumerate(places):
+        located = _LOCATION.search(place.line) if place.starts_run and place.kind != "log" else None
+        if located is None:
             continue
         number = next(filter(None, located.groups()))
-        below = place.below
-        for _ in range(_MOST_LINES):
-            if below is None or below.run > place.run + 1:
-                break
-            gutter = _GUTTER.match(below.line) if below.run > place.run else None
-            if gutter and gutter[1] == number:
-                yield place
-                break
-            below = below.below
+        below = [line for line in places[at + 1 : at + 1 + _MOST_LINES] if line.run == place.run + 1]
+        if any((gutter := _GUTTER.match(line.line)) and gutter[1] == number for line in below):
+            yield place
 
 
 def find_continuations(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
