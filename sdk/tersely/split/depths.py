@@ -125,13 +125,9 @@ class Depths:
         if division and division.word == NUMBER:
             self._last_counted = NUMBERED_DEPTH + text.strip(" .").count(".")
             return self._last_counted
-        if DATE.fullmatch(text):
-            word = "date"
-        elif division:
-            word = division.word
-        elif series:
-            word = series["word"].casefold()
-        else:
+        word = division.word if division else series["word"].casefold() if series else ""
+        word = "date" if DATE.fullmatch(text) else word
+        if not word:
             return None
         if word not in self._words:
             # They are inside the sections that titles in capitals begin, if these came first.
@@ -155,11 +151,7 @@ class Depths:
 def _is_outer(place: Place, word: str) -> bool:
     """Return whether a smaller division with another word is right below a division, or below its title."""
     below = place.below
-    for _ in range(2):
-        if below is None or below.kind != "heading":
-            return False
-        division = read_division(below.line)
-        if division:
-            return division.is_inner and division.word != word
+    if below and below.kind == "heading" and not read_division(below.line):
         below = below.below
-    return False
+    division = read_division(below.line) if below and below.kind == "heading" else None
+    return division is not None and division.is_inner and division.word != word
