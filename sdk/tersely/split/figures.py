@@ -71,9 +71,9 @@ class _Reader:
         if not self._texts[at].strip() or not _is_label(self._texts[at]) or _find_edge(self._texts[at]):
             return False
         below = [line for line in range(at + 1, min(at + 3, len(self._texts))) if self._texts[line].strip()]
-        return bool(below) and (
-            self.is_row(below[0]) or (_is_label(self._texts[below[0]]) and self.is_row(below[-1]))
-        )
+        if not below or self.is_row(below[0]):
+            return bool(below)
+        return _is_label(self._texts[below[0]]) and self.is_row(below[-1])
 
 
 def _find_end(lines: Lines, index: int) -> int | None:

@@ -193,9 +193,9 @@ def _is_above_items(place: Place) -> bool:
 def _is_remarked(place: Place) -> bool:
     """Return whether a line has a name and a value, and only a heading above it that may be a comment."""
     above = place.above
-    if above is None or above.run != place.run or above.kind != "heading" or not above.starts_run:
-        return False
-    return above.line.startswith("# ") and LABEL.match(place.line) is not None
+    is_heading = above is not None and above.kind == "heading" and above.line.startswith("# ")
+    is_first = above is not None and above.starts_run and above.run == place.run
+    return is_heading and is_first and LABEL.match(place.line) is not None
 
 
 def _find_named(places: Sequence[Place]) -> set[Place]:

@@ -155,14 +155,13 @@ def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
     """Return whether statements are those of settings, and not lines that happen to have a sign in them."""
     keys = [statement for statement in statements if not statement.is_header]
     headers = [statement.name for statement in statements if statement.is_header]
-    if len({*headers}) < len(headers):
-        return False  # a header twice: several files, which lines above the sections name
-    if sum(key.is_code for key in keys) * 2 > len(keys):
+    # A header twice: several files, which lines above the sections name.
+    if len({*headers}) < len(headers) or sum(key.is_code for key in keys) * 2 > len(keys):
         return False
     around = [at for key in statements for at in (key.first - 1, key.end) if 0 <= at < len(lines)]
     near = [lines.texts[at] for at in around]
     has_comment = any(line.lstrip()[:1] in "#;!" for line in near if line.strip())
-    if not any(statement.is_header for statement in statements):
+    if not headers:
         names = {key.name for key in keys}
         fewest = 1 if has_comment else _FEWEST
         return len(keys) >= fewest and len(names) * 10 >= len(keys) * 9 and all(key.is_plain for key in keys)
