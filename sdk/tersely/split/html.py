@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tersely.split.likeness import Likeness
 from tersely.split.lines import Format, Lines, Range, WholeFormat
-from tersely.split.markdown import find_fence_end
+from tersely.split.markdown import WIKITEXT, find_fence_end
 
 _PAGE = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:(?P<whole>!doctype\s+html|html|head|body)"
@@ -23,7 +23,7 @@ _BLOCK = re.compile(
 )
 _COMMENT_OR_CODE = re.compile(r"`[^`\n]*`|<!--")
 _COMMENT, _COMMENT_END = "<!--", "-->"
-_HEADING = re.compile(r"^(?:#{1,6} +\S|={2,6}[^=\n]+={2,6}[ \t]*$|={1,6} +[^\W_]|\*{2,6} +\S)", re.MULTILINE)
+_HEADING = re.compile(rf"^(?:#{{1,6}} +\S|{WIKITEXT}|={{1,6}} +[^\W_]|\*{{2,6}} +\S)", re.MULTILINE)
 _WRAPPER = re.compile(
     r" {0,3}(?:</?(?:div|section|article|main|aside|span|a|p|center|details)\b[^<>]*>[ \t]*)++", re.IGNORECASE
 )

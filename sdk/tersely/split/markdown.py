@@ -31,7 +31,9 @@ _ORG = (
     re.compile(r"^\*{2,6} +\S(?!.*\*[ \t]*$)", re.MULTILINE),
     re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
 )
-_SIGNED = re.compile(r"^(?:={1,6} +\S|={2,6}[^=\n]+={2,6}[ \t]*$)", re.MULTILINE)
+WIKITEXT = r"={2,6}[^=\n]+={2,6}[ \t]*$"
+"""A heading of wikitext, as a pattern."""
+_SIGNED = re.compile(rf"^(?:={{1,6}} +\S|{WIKITEXT})", re.MULTILINE)
 _CLOSED = re.compile(r"(={2,6})[^=]+\1\s*")
 """A heading of wikitext, which may be right below other text."""
 _ASCIIDOC = (
