@@ -90,9 +90,7 @@ def has_values(names: Sequence[Range], row: str, fewest: int = 1) -> bool:
     words = find_words(row)
     texts = row[:LONGEST_LINE].split()
     values = [word for word, text in zip(words[1:], texts[1:], strict=True) if VALUE.fullmatch(text)]
-    if len(values) < fewest or words[0][0] >= names[0][0]:
-        return False
-    return all(are_aligned(values, names))
+    return len(values) >= fewest and words[0][0] < names[0][0] and all(are_aligned(values, names))
 
 
 def are_aligned(cells: Sequence[Range], others: Sequence[Range]) -> list[bool]:

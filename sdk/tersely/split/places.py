@@ -256,9 +256,7 @@ def _find_indent(lines: Lines, block: Block, has_signs: bool, in_gutter: bool) -
         return len(branch[0])
     if has_signs and (sign := _SIGN.match(line)):
         return len(sign[0])
-    if stars := _STARS.match(line):
-        return len(stars[1]) - 1
-    return lines.indent(block.first)
+    return len(stars[1]) - 1 if (stars := _STARS.match(line)) else lines.indent(block.first)
 
 
 def _are_aligned(above: str, line: str) -> bool:

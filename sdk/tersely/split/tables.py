@@ -57,9 +57,7 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
             while end < len(lines) and row.match(lines.texts[end]) and not _find_title_end(lines, end):
                 end += 1
             return end if end - index >= 2 else None
-    if _REST_BORDER.match(first):
-        return _find_simple_end(lines, index)
-    return None
+    return _find_simple_end(lines, index) if _REST_BORDER.match(first) else None
 
 
 def _find_simple_end(lines: Lines, index: int) -> int | None:
