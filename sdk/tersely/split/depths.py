@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tersely.split.counted_titles import SERIES
+from tersely.split.counted_titles import NUMBER, SERIES, is_second_line, read_division
 from tersely.split.dates import DATE, is_version
-from tersely.split.divisions import NUMBER, is_second_line, read_division
 from tersely.split.markers import CLAUSE
 from tersely.split.places import ADMONITION, Place
 from tersely.split.titles import BACK_MATTER, CARGO, is_question, is_stamped

@@ -13,12 +13,13 @@ from tersely.split.counted_titles import (
     SERIES,
     SHORT_TITLE,
     STOPS,
+    begins_division,
     find_marginal,
     find_series,
     is_numbered_title,
     may_be_title,
+    names_division,
 )
-from tersely.split.divisions import begins_division, names_division
 from tersely.split.lines import Block, Lines, is_wordy, starts_run
 from tersely.split.markers import CLAUSE
 from tersely.units import Kind
