@@ -131,10 +131,14 @@ def _read_paragraphs(text: str, lines: Sequence[Range], sizes: Sizes, depth: int
         if is_indented:
             end = _find_return(text, lines, at)
             inner = _read_indented(text, lines[at:end], sizes, depth)
-            if is_below:
-                _append(nodes[-1], inner, sizes)
-            else:
+            above = nodes[-1] if is_below else None
+            if above is None:
                 nodes.append(inner)
+            else:
+                above.end = inner.end
+                above.role = "content" if inner.role == "content" else above.role
+                if inner.role == "content" and above.end - above.start > sizes.part:
+                    above.children, above.series = [*above.children, inner], above.series or Series(_COMMENT)
             at = end
         else:
             group.append(lines[at])
@@ -162,15 +166,6 @@ def _read_indented(text: str, lines: Sequence[Range], sizes: Sizes, depth: int) 
         node.children = _read_paragraphs(text, body, sizes, depth + 1)
         node.series = Series(_COMMENT)
     return node
-
-
-def _append(node: Node, inner: Node, sizes: Sizes) -> None:
-    """Append indented lines to the paragraph above them."""
-    node.end = inner.end
-    if inner.role == "content":
-        node.role = "content"
-        if node.end - node.start > sizes.part:
-            node.children, node.series = [*node.children, inner], node.series or Series(_COMMENT)
 
 
 def _make_paragraph(text: str, lines: Sequence[Range], sizes: Sizes) -> Node:
