@@ -261,13 +261,10 @@ def _part_at_rules(places: Sequence[Place]) -> tuple[str, list[list[Place]]]:
     """Return the most frequent rule, and the parts between all such rules; "" if it does not recur."""
     rules = Counter(place.line.strip() for place in places if is_rule(place.block, place.line))
     rule, count = rules.most_common(1)[0] if rules else ("", 0)
-    parts: list[list[Place]] = [[]]
-    for place in places if count > 1 else ():
-        if place.line.strip() == rule:
-            parts.append([])
-        else:
-            parts[-1].append(place)
-    return (rule if count > 1 else ""), parts
+    if count < 2:
+        return "", [[]]
+    at = [number for number, place in enumerate(places) if place.line.strip() == rule]
+    return rule, [list(places[left + 1 : right]) for left, right in pairwise([-1, *at, len(places)])]
 
 
 def _are_fields(part: Sequence[Place]) -> bool:
