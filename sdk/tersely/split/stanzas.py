@@ -29,7 +29,7 @@ _FEWEST_FIELDS = 2
 def _find_end(lines: Lines, index: int) -> int | None:
     """Return the index after two or more stanzas; None if there are none, or half of the values are prose."""
     start = end = index
-    known = {_find_name(lines, index)}
+    known = {field["name"] for field in [_FIELD.match(lines.texts[index])] if field}
     count = most = spoken = 0
     while start < len(lines) and (fields := _read_fields(lines, start, known)):
         is_first = start == index
@@ -47,11 +47,6 @@ def _find_end(lines: Lines, index: int) -> int | None:
     return None
 
 
-def _find_name(lines: Lines, index: int) -> str | None:
-    field = _FIELD.match(lines.texts[index])
-    return field["name"] if field else None
-
-
 def _match_field(line: str, column: int) -> re.Match[str] | None:
     """Return the field in a line that is not indented, or whose value starts in a column."""
     field = _FIELD.match(line)
@@ -64,10 +59,10 @@ def _find_column(line: str) -> int:
     return field.start("value") if field and field["indent"] else -1
 
 
-def _read_fields(lines: Lines, index: int, known: set[str | None]) -> list[re.Match[str]]:
+def _read_fields(lines: Lines, index: int, known: set[str]) -> list[re.Match[str]]:
     """Return the fields of the stanza that starts at a line; none if the name of the first is not known."""
-    first = _find_name(lines, index)
-    if first is None or first not in known:
+    first = _FIELD.match(lines.texts[index])
+    if first is None or first["name"] not in known:
         return []
     fields: list[re.Match[str]] = []
     column = _find_column(lines.texts[index])
