@@ -45,10 +45,8 @@ def find_forms(blocks: Sequence[Block], labels: Mapping[int, str]) -> dict[int, 
         starts = [at for at in keys if keys[at] == key]
         if len(starts) > 1 and _are_records(starts, labels, len(blocks)):
             sizes = Counter(block.run for block in blocks)
-            sizes = {at: sizes[blocks[at].run] for at in starts}
-            return {
-                at: range(at + 1, at + (size if size <= _MOST_LINES else 1)) for at, size in sizes.items()
-            }
+            ends = {at: at + sizes[blocks[at].run] for at in starts}
+            return {at: range(at + 1, n if n - at <= _MOST_LINES else at + 1) for at, n in ends.items()}
     return {}
 
 
