@@ -91,9 +91,8 @@ def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Plac
     There are at least three names, and right below them at least three rows with as many words.
     """
     words = {place: len(place.line.split()) for place in places}
-    groups = [
-        list(group) for _, group in groupby(places, lambda place: (place.run, place.indent, words[place]))
-    ]
+    grouped = groupby(places, lambda place: (place.run, place.indent, words[place]))
+    groups = [list(group) for _, group in grouped]
     for names, rows in pairwise(groups):
         are_near = (names[0].run, names[0].indent) == (rows[0].run, rows[0].indent)
         are_names = words[names[0]] == 1 and 2 < len(names) == words[rows[0]]
