@@ -263,26 +263,25 @@ class _Indented:
             if at <= inside:
                 blocks[-1].append(line)
                 continue
-            starts = not _is_blank(self._text, line) and self._depth(line) <= base
             row = self._rows[line]
             closes = line not in self._openers and (_CLOSING.match(row) or _END_TAG.fullmatch(row))
-            starts = starts and line not in self._closers and not closes
+            closes = closes or line in self._closers
+            starts = row.strip() != "" and self._depth(line) <= base and not closes
             if at and starts and _BEGIN.match(self._text, *line):
                 starts = self._depth(lines[at - 1]) <= base
-            if starts and self._rows[line].strip() == "{":
+            if starts and row.strip() == "{":
                 self._join_head(blocks)
             elif not blocks or (starts and not is_above):
                 blocks.append([])
             blocks[-1].append(line)
             is_document = is_above and (line in self._closers or self._depth(line) > base)
             is_above = is_document or (starts and self._matches_above(line))
-            if rows and starts_statement(rows[at]):
+            if rows and starts_statement(row):
                 end = find_statement_end(rows, at)
                 rows = rows if end else []  # if it does not end, nothing below is looked at again
             else:
                 end = _find_closed(self._text, lines, at)
-            if end:
-                inside = end - 1
+            inside = end - 1 if end else inside
         return blocks
 
     def _join_head(self, blocks: list[list[Range]]) -> None:
