@@ -71,9 +71,8 @@ def _find_numbered_end(lines: Lines, index: int) -> int | None:
 
 def _skip_separators(lines: Lines, index: int) -> int:
     """Return the index after the blank lines, or the separator, between two groups of lines."""
-    if index < len(lines) and _SEPARATOR.match(lines.texts[index]):
-        return index + 1
-    return lines.skip_blank(index)
+    is_separated = index < len(lines) and _SEPARATOR.match(lines.texts[index])
+    return index + 1 if is_separated else lines.skip_blank(index)
 
 
 def _is_numbered(lines: Sequence[str], sign: str) -> bool:

@@ -10,7 +10,7 @@ import warnings
 from itertools import islice
 
 from tersely.runtime.locks import ProcessLock
-from tersely.split.lines import Format, Lines
+from tersely.split.lines import Format, Lines, end_above
 
 DECLARATION = re.compile(r"^[ \t]*(?:(?:def|class|async def|import|from)\s+[\w.]|__\w+__ *=)", re.MULTILINE)
 _CONSTANT = re.compile(r"^[A-Za-z_]\w*\s*=[^=]", re.MULTILINE)
@@ -87,9 +87,7 @@ def _find_module_end(lines: Lines, index: int) -> int | None:
         lines.code_budget -= end + 1000
         lines.none_before[_find_module_end] = start
         return None
-    while lines.is_blank(last - 1):
-        last -= 1
-    return last
+    return lines.find(end_above(lines, last)) + 1
 
 
 def parse_start(body: str) -> tuple[ast.Module | None, int]:

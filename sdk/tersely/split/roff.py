@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
-from tersely.split.lines import Format, Lines, Range, find_lines
+from tersely.split.lines import Format, Lines, Range, end_above, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.units import Series
 
@@ -62,9 +62,7 @@ def _find_roff_end(lines: Lines, index: int) -> int | None:
     if sections < _FEWEST_SECTIONS and not is_dense:
         lines.none_before[_find_roff_end] = end
         return None
-    while end > index and lines.is_blank(end - 1):
-        end -= 1
-    return end
+    return lines.find(end_above(lines, end)) + 1
 
 
 ROFF = Format("roff", _REQUEST, _find_roff_end)
