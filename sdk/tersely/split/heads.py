@@ -143,10 +143,9 @@ class State:
             self.sender = None
         if _CATEGORY.match(place.line):
             self.headings = []
-        for number, head in enumerate(self.headings):
-            if head.announcer and head.announcer.line == place.line:
-                del self.headings[number:]
-                break
+        announced = [head.announcer.line if head.announcer else None for head in self.headings]
+        if place.line in announced:
+            del self.headings[announced.index(place.line) :]
         for heads in (self.headings, self.clauses):
             while heads and (
                 heads[-1].ends_at_indent(place.indent) or (heads[-1].line[:1] == "|" and not is_table)
