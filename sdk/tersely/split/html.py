@@ -150,19 +150,17 @@ class Closings:
             return None
         pattern = name if name == "-->" else rf"</{name}\s*>"
         closing = re.compile(pattern, re.IGNORECASE).search(self._text, position, self._end)
-        if closing is None:
-            self._missing.add(name)
-            return None
-        return closing.end()
+        self._missing |= set() if closing else {name}
+        return closing.end() if closing else None
 
     def find_balanced(self, name: str, position: int) -> int | None:
         """Return the offset after the element that is open at `position`."""
-        depth = 1
-        key = f"<{name}"
-        if key not in self._missing:
-            for tag in re.compile(rf"<(/?){name}\b", re.IGNORECASE).finditer(self._text, position, self._end):
-                depth += -1 if tag[1] else 1
-                if not depth:
-                    return self._text.find(">", tag.end(), self._end) + 1 or None
-            self._missing.add(key)
+        depth, key = 1, f"<{name}"
+        if key in self._missing:
+            return None
+        for tag in re.compile(rf"<(/?){name}\b", re.IGNORECASE).finditer(self._text, position, self._end):
+            depth += -1 if tag[1] else 1
+            if not depth:
+                return self._text.find(">", tag.end(), self._end) + 1 or None
+        self._missing.add(key)
         return None
