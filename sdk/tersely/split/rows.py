@@ -182,10 +182,9 @@ def has_names(records: Sequence[Record]) -> bool | None:
     is_value = [2 * count > len(column) for count, column in zip(counts, columns, strict=True)]
     named = [not VALUE.fullmatch(cell) for cell in first]
     if any(_YEAR.fullmatch(cell) for cell in first) and named[0]:
-        named = [
-            is_named or (_YEAR.fullmatch(cell) is not None and not all(map(_YEAR.fullmatch, column)))
-            for is_named, cell, column in zip(named, first, columns, strict=True)
-        ]
+        vary = [not all(map(_YEAR.fullmatch, column)) for column in columns]
+        years = [_YEAR.fullmatch(cell) is not None and v for cell, v in zip(first, vary, strict=True)]
+        named = list(map(any, zip(named, years, strict=True)))
     if not all(named):
         return False if any(v and not n for v, n in zip(is_value, named, strict=True)) else None
     if any(is_value):
