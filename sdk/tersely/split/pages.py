@@ -117,8 +117,7 @@ def _read_head(text: str, feed: int) -> tuple[str, int]:
     """Return the first line of the page, without its numbers, and where it ends."""
     start = _skip_blank(text, feed + 1)
     start = text.rfind("\n", feed, start) + 1 or feed + 1
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
+    end = len(text) if (at := text.find("\n", start)) < 0 else at
     return _DIGITS.sub("0", " ".join(text[start:end].split())), end
 
 
