@@ -231,16 +231,16 @@ class Surroundings:
                 return False
             return place.indent >= announcer.body_indent
         is_next = run == announcer.run + 1 and above.units[-1] == announcer.units[-1]
-        is_item = run == announcer.reach + 1 and place.kind == above.kind == "list_item"
         if is_next:
             announcer.body_indent = place.indent
+        is_item = run == announcer.reach + 1 and place.kind == above.kind == "list_item"
         is_item = is_item and place.indent >= announcer.body_indent
         is_item = is_item and find_marker(place.line) == find_marker(above.line)
         goes_on = announcer.reach == above.run and self.is_marked(place)
-        if is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent:
+        reaches = is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent
+        if reaches:
             announcer.extend(run)
-            return True
-        return False
+        return reaches
 
     def is_marked(self, place: Place) -> bool:
         """Return whether a block with the prefix `>` continues text without a prefix right above it."""
