@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tersely.split import comments, enclosures, headlines, surroundings
+from tersely.split import enclosures, headlines, surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.depths import Depths
 from tersely.split.heads import Head, State, add_title, list_titles_around
@@ -56,7 +56,7 @@ class _LinkFinder:
         self._dividers: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
-        self._comments = {-1, *(place.units[0] for place in places if comments.is_note(place))}
+        self._comments = {-1, *(place.units[0] for place in places if enclosures.is_note(place))}
         """Comments, and -1 for no unit. A head is kept with the first other unit under it."""
         self._names: dict[int, int] = {}
         """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
@@ -105,7 +105,7 @@ class _LinkFinder:
         frames = self._dividers | {at for needs in self._needs.values() for at in needs if at in self._frames}
         headlines.tie_labels(self._places, self._needs, self._bodies)
         self._tie_heads()
-        comments.tie_comments(self._places, self._needs)
+        enclosures.tie_comments(self._places, self._needs)
         headlines.tie_underlines(self._places, self._needs)
         headlines.tie_terms(self._places, self._needs)
         links: dict[int, Link] = {}

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tersely.split import comments, headlines, leaders
+from tersely.split import enclosures, headlines, leaders
 from tersely.split.continued import OPTION
 from tersely.split.dates import DATE
 from tersely.split.heads import Head
@@ -46,7 +46,7 @@ class Surroundings:
     def __init__(self, places: Sequence[Place]) -> None:
         self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
-        self.comments = comments.find_comments(places)
+        self.comments = enclosures.find_comments(places)
         """The comment right above each line, if it has one."""
         self.thread = Thread(places)
         posts = {} if self.thread else leaders.find_posts(places)

@@ -21,7 +21,6 @@ _LONG_COMMENT = 80
 _SPACE = re.compile(r"\sxml:space\s*=\s*[\"'](\w*)")
 _LINE_BREAK, _CHARACTER = re.compile(r"[\r\n]"), re.compile(r".", re.DOTALL)
 _DECLARATION = re.compile(r"<\?xml\s")
-_CLOSED_DATA = "]]>"
 _LINED = frozenset({"code", "log", "line", "row", "list_item"})
 """Kinds of text that may be opened into lines."""
 
@@ -150,7 +149,7 @@ class _Reader:
         if len(items) == 1 and items[0][0] == "data":
             data = items[0][1]
             if not self._text[start : data.start].strip() and not self._text[data.end : end].strip():
-                start, end = data.start + len("<![CDATA["), data.end - len(_CLOSED_DATA)
+                start, end = data.start + len("<![CDATA["), data.end - len("]]>")
                 items, series = [], Series()
         parts: list[Node] = []
         inside: list[Node] = []
