@@ -18,16 +18,7 @@ from tersely.split.diffs import HUNK
 from tersely.split.indented import COMMENT, open_indented
 from tersely.split.json_values import find_json_end
 from tersely.split.likeness import Likeness
-from tersely.split.lines import (
-    CLOSER,
-    FRAME,
-    Format,
-    Lines,
-    Range,
-    WholeFormat,
-    line_start,
-    list_whole_lines,
-)
+from tersely.split.lines import CLOSER, FRAME, Format, Lines, Range, WholeFormat, line_start, list_whole_lines
 from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes
 from tersely.split.python import PYTHON, is_python
