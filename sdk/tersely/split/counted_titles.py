@@ -181,16 +181,21 @@ def read_division(line: str) -> Division | None:
     return division
 
 
-def begins_division(lines: Lines, index: int) -> bool:
+def is_division(lines: Lines, index: int) -> bool:
+    """Return whether a line begins a division such as `Article 5`, or is the title right below it."""
+    return _begins_division(lines, index) or _names_division(lines, index)
+
+
+def _begins_division(lines: Lines, index: int) -> bool:
     """Return whether a line begins a division: above it, no sentence goes on, and below it, there is text.
 
     In a table of contents, another line with the same word is right below.
     """
     division = read_division(lines.texts[index])
-    if division is None or (division.word == NUMBER and not names_division(lines, index + 1)):
+    if division is None or (division.word == NUMBER and not _names_division(lines, index + 1)):
         return False
     above = lines.texts[index - 1].rstrip() if index else ""
-    is_division = read_division(above) or names_division(lines, index - 1)
+    is_division = read_division(above) or _names_division(lines, index - 1)
     if above and not above.endswith(_ENDS) and not is_division:
         return False
     below = lines.skip_blank(index + 1)
@@ -200,7 +205,7 @@ def begins_division(lines: Lines, index: int) -> bool:
     return next_one is None or next_one.word != division.word
 
 
-def names_division(lines: Lines, index: int) -> bool:
+def _names_division(lines: Lines, index: int) -> bool:
     """Return whether a line is the title of the division whose number is alone in the line above it."""
     if not 0 < index < len(lines) or (above := read_division(lines.texts[index - 1])) is None or above.title:
         return False

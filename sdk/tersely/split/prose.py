@@ -12,21 +12,14 @@ from itertools import pairwise
 
 from tersely.split.column_names import count_values, may_name
 from tersely.split.columns import find_edges, have_gaps
-from tersely.split.counted_titles import is_numbered_title
+from tersely.split.counted_titles import is_division, is_numbered_title
 from tersely.split.dates import ends_with_period, is_signed, stamps_comment
 from tersely.split.fragments import is_fragment
 from tersely.split.likeness import Likeness, rate_line
 from tersely.split.lines import PREFIX, TICKED, WORD, Block, Lines, Range, make_block, mask
 from tersely.split.nodes import continues_sentence
 from tersely.split.sentence_starts import CLOSING, COUNTED, PHRASE, is_abbreviation
-from tersely.split.titles import (
-    find_line_kind,
-    is_byline,
-    is_division,
-    is_question,
-    is_stamped,
-    is_title_in_prose,
-)
+from tersely.split.titles import find_line_kind, is_byline, is_question, is_stamped, is_title_in_prose
 from tersely.split.wrapping import LABEL, LED, TERMINALS, are_pairs, is_wrapped, measure_width
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")

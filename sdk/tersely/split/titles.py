@@ -13,12 +13,11 @@ from tersely.split.counted_titles import (
     SERIES,
     SHORT_TITLE,
     STOPS,
-    begins_division,
     find_marginal,
     find_series,
+    is_division,
     is_numbered_title,
     may_be_title,
-    names_division,
 )
 from tersely.split.lines import Block, Lines, is_wordy, starts_run
 from tersely.split.markers import CLAUSE
@@ -215,11 +214,6 @@ def is_title_in_prose(lines: Lines, index: int) -> bool:
     is_bold = _BOLD.fullmatch(lines.texts[index].strip()) is not None
     is_asked = lines.texts[index].rstrip().endswith("?") and is_numbered_title(lines, index)
     return is_bold or is_asked or _is_status(lines, index) or is_division(lines, index)
-
-
-def is_division(lines: Lines, index: int) -> bool:
-    """Return whether a line begins a division such as `Article 5`, or is the title right below it."""
-    return begins_division(lines, index) or names_division(lines, index)
 
 
 def _is_status(lines: Lines, index: int) -> bool:
