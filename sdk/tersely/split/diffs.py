@@ -68,12 +68,10 @@ def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
 
 def _find_context_end(lines: Lines, index: int) -> int:
     """Return the index after a context diff. Its files have hunks; its hunks have two sides with lines."""
-    end = index + 1
-    while end < len(lines) and (
-        _CONTEXT_LINE.match(lines.texts[end]) or _CONTEXT_FILE.match(lines.text, lines.starts[end])
-    ):
-        end += 1
-    return end
+    for end in range(index + 1, len(lines)):
+        if not (_CONTEXT_LINE.match(lines.texts[end]) or _CONTEXT_FILE.match(lines.text, lines.starts[end])):
+            return end
+    return len(lines)
 
 
 DIFFS = (
@@ -170,9 +168,8 @@ def cut_blocks(blocks: Sequence[Block], lines: Lines, markers: Sequence[Range]) 
         if bisect_left(at, block.first) == bisect_left(at, block.last):
             yield block
             continue
-        for line in range(block.first, block.last):
-            if not lines.is_blank(line):
-                yield make_block(lines, line, line + 1, "line")
+        own = (line for line in range(block.first, block.last) if not lines.is_blank(line))
+        yield from (make_block(lines, line, line + 1, "line") for line in own)
 
 
 def add_markers(units: Sequence[Unit], conflicts: Sequence[Sequence[Range]]) -> list[Unit]:

@@ -225,10 +225,8 @@ def unify_crlf(text: str) -> str:
 
 
 def find_lines(text: str, start: int, end: int) -> Iterator[Range]:
-    """Yield the ranges of the lines in `text[start:end]` that are not blank, without their line breaks."""
-    for line in _LINE.finditer(text, start, end):
-        if line[0] and not line[0].isspace():
-            yield line.span()
+    """Return the ranges of the lines in `text[start:end]` that are not blank, without their line breaks."""
+    return (line.span() for line in _LINE.finditer(text, start, end) if line[0].strip())
 
 
 def list_whole_lines(text: str, start: int, end: int) -> list[Range]:

@@ -165,7 +165,7 @@ def open_streams(
 
 
 def _read_sources(text: str, start: int, end: int) -> Iterator[Prefixed]:
-    """Yield the lines of each source in a log."""
+    """Return the lines of each source in a log."""
     rows = [(at, line, found) for at, line in list_lines(text, start, end) if (found := _SOURCE.match(line))]
     has_indent = any(line[found.end() :][:1] in (" ", "\t") for _, line, found in rows)
     # Times before entries belong to these, if no line is indented.
@@ -174,5 +174,4 @@ def _read_sources(text: str, start: int, end: int) -> Iterator[Prefixed]:
     for at, line, found in rows:
         body = found.end("name") + 1 if keeps_time else found.end()
         sources[found["name"]].append(Line(at, at + min(body, len(line)), at + len(line)))
-    for lines in sources.values():
-        yield Prefixed(text, lines, are_numbered=False)
+    return (Prefixed(text, lines, are_numbered=False) for lines in sources.values())
