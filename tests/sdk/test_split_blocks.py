@@ -8,7 +8,7 @@ import pytest
 
 from tersely.split.arrange import arrange
 from tersely.split.column_names import are_names
-from tersely.split.conflicts import find_conflicts
+from tersely.split.diffs import find_conflicts
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tests.sdk.test_split_outline import check_notation

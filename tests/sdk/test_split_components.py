@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tersely.split.arrange import arrange
-from tersely.split.components import find_sections
+from tersely.split.code import find_sections
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tests.sdk.units import grows_linearly

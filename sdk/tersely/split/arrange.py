@@ -19,7 +19,7 @@ from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
 from tersely.split.lines import Range, find_lines, unify_crlf
-from tersely.split.logs import find_shape
+from tersely.split.logs import STREAMS, find_shape, open_streams
 from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.prefixed import Prefixed, read_prefixed
@@ -27,7 +27,6 @@ from tersely.split.roff import open_roff
 from tersely.split.sentences import split_units
 from tersely.split.settings import open_settings
 from tersely.split.stanzas import open_stanzas
-from tersely.split.streams import is_stream, open_streams
 from tersely.split.tables import open_table
 from tersely.split.xml_tree import open_xml
 from tersely.split.yaml import open_yaml
@@ -97,9 +96,8 @@ def arrange(
             places.append(place)
             for part in parts or (unit,):
                 link = part.link if parts else _make_link(text, unit, series, kind)
-                arranged.append(
-                    Unit(part.start, part.end, part.kind, part.divisible, doc, parent, False, 0, link)
-                )
+                spot = (part.start, part.end, part.kind, part.divisible)
+                arranged.append(Unit(*spot, doc, parent, False, 0, link))
     return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
 
 
@@ -184,7 +182,7 @@ def _open_numbered(
                     units.append(moved.move_needs(places))
         return arrange(body, units, 0, lambda part: is_large(lines.estimate_source(part)), sizes, depth + 1)
 
-    if is_stream(text, unit.start):
+    if STREAMS.start.match(text, unit.start):
         return open_streams(text, unit.start, unit.end, first, open_body)
     lines = read_prefixed(text, unit.start, unit.end)
     return lines.restore(open_body(lines), first, is_large, sizes.part)

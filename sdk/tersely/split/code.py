@@ -11,22 +11,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from tersely.split.components import COMPONENT, Section, find_sections, is_component
 from tersely.split.continued import join_continued
 from tersely.split.diffs import HUNK
 from tersely.split.indented import COMMENT, open_indented
 from tersely.split.json_values import find_json_end
 from tersely.split.likeness import Likeness
-from tersely.split.lines import (
-    CLOSER,
-    FRAME,
-    Format,
-    Lines,
-    WholeFormat,
-    line_start,
-    list_whole_lines,
-)
+from tersely.split.lines import CLOSER, FRAME, Format, Lines, Range, WholeFormat, line_start, list_whole_lines
 from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes
 from tersely.split.python import PYTHON, is_python
@@ -56,8 +48,10 @@ _DECLARATION = re.compile(
     rf"|type|typedef|module\.exports|{_DIRECTIVE})\b",
     re.MULTILINE,
 )
+_COMPONENT = re.compile(r"^<template\b[^<>]*>[ \t\r]*$", re.MULTILINE)
+"""The first tag of a component of Vue: a template, a script and styles in one file, each between two tags."""
 SOURCE = re.compile(
-    f"{PYTHON.pattern}|{EXCERPT.pattern}|{_DECLARATION.pattern}|{SCRIPT.pattern}|{COMPONENT.pattern}",
+    f"{PYTHON.pattern}|{EXCERPT.pattern}|{_DECLARATION.pattern}|{SCRIPT.pattern}|{_COMPONENT.pattern}",
     re.MULTILINE,
 )
 """Matches at least one line of every source file."""
@@ -78,6 +72,12 @@ _SIGN = re.compile(
 _SHELL = re.compile(r"^[ \t]*(?:fi|done|esac|end)\b|;;[ \t\r]*$|^[ \t]*\$\w+ = |\bparam\(", re.MULTILINE)
 """Words of shells, and variables of PowerShell."""
 _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
+_SECTION_TAG = re.compile(
+    r"^<(?P<slash>/?)(?P<name>script|template|style)\b(?P<attributes>[^<>]*)>[ \t\r]*$", re.MULTILINE
+)
+"""A tag of a section, alone at the margin."""
+_LARGEST_COMPONENT = 500_000
+"""Code points of the largest component that is looked for."""
 
 
 def _is_source(text: str) -> bool:
@@ -85,7 +85,7 @@ def _is_source(text: str) -> bool:
     like statements."""
     if _HUNK.search(text):
         return False  # a diff of source is no source
-    if is_python(text) or is_script(text) or is_component(text):
+    if is_python(text) or is_script(text) or find_sections(text, 0, len(text)):
         return True
     if _FENCED.search(text):  # Markdown with examples is not source
         return False
@@ -127,9 +127,8 @@ def find_code_end(lines: Lines, index: int) -> int | None:
     end = _find_run_end(lines, index, index, base)
     if all(map(_TAGGED.match, lines.texts[index:end])):
         return None
-    if any(
-        FRAME.match(lines.texts[at]) and lines.indent(at) == base for at in (index, end) if at < len(lines)
-    ):
+    edges = [at for at in (index, end) if at < len(lines) and lines.indent(at) == base]
+    if any(FRAME.match(lines.texts[at]) for at in edges):
         return None
     if not _is_code([lines.likeness(line) for line in range(index, end)], indented=base >= 4):
         return None
@@ -233,6 +232,34 @@ def _open_section(text: str, section: Section, sizes: Sizes) -> Node:
         tree = open_code(text, *section.body, sizes)
         nodes, series = tree.children or [tree], tree.series or Series("// ")
     else:
-        series = section.make_series()
+        series = Series("<!-- ", " -->") if section.name == "template" else Series("/* ", " */")
         nodes = open_indented(text, list_whole_lines(text, *section.body), sizes, series)
     return Node(*section.whole, nodes, series)
+
+
+class Section(NamedTuple):
+    """A section of a component."""
+
+    name: str
+    whole: Range
+    """Its range in the text, with its tags."""
+    body: Range
+
+
+def find_sections(text: str, start: int, end: int) -> list[Section]:
+    """Return the sections of a component; none if the text is something else."""
+    if end - start > _LARGEST_COMPONENT or not _COMPONENT.search(text, start, end):
+        return []
+    found: list[Section] = []
+    opening: re.Match[str] | None = None
+    for tag in _SECTION_TAG.finditer(text, start, end):
+        if opening is None:
+            opening = None if tag["slash"] else tag
+        elif tag["slash"] and tag["name"] == opening["name"] and not tag["attributes"]:
+            body = (opening.end() + 1, tag.start())
+            found.append(Section(tag["name"], (opening.start(), tag.end()), body))
+            opening = None
+    edges = [start, *(edge for section in found for edge in section.whole), end]
+    between = "".join(text[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True))
+    outside = re.sub(r"<!--.*?-->", "", between, flags=re.DOTALL).strip()
+    return found if len(found) > 1 and not outside else []

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from tersely.split.csv_rows import VALUE
-from tersely.split.lines import LONGEST_LINE
+from tersely.split.lines import LONGEST_LINE, Range
+from tersely.split.rows import VALUE
 
 GAP = re.compile(r"(?<=\S)(?: (?=[ \t])|\t)[ \t]*+(?=\S)")
 """Two blanks, or a tab with any blanks around it, between two words."""
@@ -29,7 +29,7 @@ _RANGE = re.compile(r"\d[\d.,]*\s?[-–]\s?\d[\d.,]*|[<>≤≥]=?\s?\d[\d.,]*|\d
 """A name such as `51-500` or `>500`: the values of its column hold for this range."""
 
 
-def find_words(line: str) -> list[tuple[int, int]]:
+def find_words(line: str) -> list[Range]:
     """Return the start and the end of each word of a line. A tab counts as several columns."""
     return [word.span() for word in _WORD.finditer(line[:LONGEST_LINE].expandtabs())]
 
@@ -85,15 +85,18 @@ def has_value(line: str) -> bool:
     return any(map(VALUE.fullmatch, line.split()))
 
 
-def has_values(names: Sequence[tuple[int, int]], row: str, fewest: int = 1) -> bool:
+def has_values(names: Sequence[Range], row: str, fewest: int = 1) -> bool:
     """Return whether a row has values after its label, and each of them begins or ends where a name does."""
     words = find_words(row)
     texts = row[:LONGEST_LINE].split()
     values = [word for word, text in zip(words[1:], texts[1:], strict=True) if VALUE.fullmatch(text)]
-    if len(values) < fewest or words[0][0] >= names[0][0]:
-        return False
-    starts, ends = zip(*names, strict=True)
-    return all(start in starts or end in ends for start, end in values)
+    return len(values) >= fewest and words[0][0] < names[0][0] and all(are_aligned(values, names))
+
+
+def are_aligned(cells: Sequence[Range], others: Sequence[Range]) -> list[bool]:
+    """Return for each cell whether it starts or ends at the same column as one of `others`."""
+    starts, ends = {start for start, _ in others}, {end for _, end in others}
+    return [start in starts or end in ends for start, end in cells]
 
 
 def _are_numbered(line: str) -> bool:

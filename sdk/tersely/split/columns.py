@@ -10,6 +10,7 @@ from itertools import takewhile
 from tersely.split.column_names import (
     GAP,
     LONGEST_LINE,
+    are_aligned,
     are_names,
     find_words,
     has_value,
@@ -17,12 +18,10 @@ from tersely.split.column_names import (
     has_worded_cells,
     names_values,
 )
-from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
-from tersely.split.database import RECORD, open_records
 from tersely.split.figures import open_figures
-from tersely.split.gutters import GUTTER, hang
-from tersely.split.lines import Format, Lines, find_indent, find_lines, is_wordy, skip_while
+from tersely.split.lines import Format, Lines, Range, find_indent, find_lines, is_wordy, skip_while
 from tersely.split.nodes import Node, Sizes
+from tersely.split.rows import GUTTER, RECORDS, VALUE, Record, hang, make_table, open_csv, open_records
 from tersely.units import Series
 
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
@@ -136,36 +135,33 @@ def _find_columns_end(lines: Lines, index: int) -> int | None:
     return end + 2 if has_total else end
 
 
-def fits(names: Sequence[tuple[int, int]], row: str) -> bool:
+def fits(names: Sequence[Range], row: str) -> bool:
     """Return whether a row is aligned with the names of columns.
 
     At least half of the names, and at least two, start or end at the same column as a word of the row.
     """
-    words = find_words(row)
-    starts, ends = {start for start, _ in words}, {end for _, end in words}
-    fitting = sum(start in starts or end in ends for start, end in names)
+    fitting = sum(are_aligned(names, find_words(row)))
     return fitting >= 2 and fitting * 2 >= len(names)
 
 
-def _has_cells(names: Sequence[tuple[int, int]], row: str) -> bool:
+def _has_cells(names: Sequence[Range], row: str) -> bool:
     """Return whether most cells of a row start or end where a name does, although some cells are empty."""
     line = row[:LONGEST_LINE].expandtabs().rstrip()
     edges = [0, *(edge for gap in GAP.finditer(line) for edge in gap.span()), len(line)]
     cells = [*zip(edges[::2], edges[1::2], strict=True)]
     cells[0] = (len(line) - len(line.lstrip()), cells[0][1])
-    starts, ends = {start for start, _ in names}, {end for _, end in names}
-    fitting = sum(start in starts or end in ends for start, end in cells)
+    fitting = sum(are_aligned(cells, names))
     return fitting > 1 and fitting * 3 >= len(cells) * 2
 
 
-def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
+def _continues(names: Sequence[Range], row: str) -> bool:
     """Return whether a row continues the row above: its first cell is empty, or it begins with a gutter."""
     words = find_words(row)
     is_deeper = len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
     return is_deeper or row.lstrip().startswith(GUTTER)
 
 
-def _is_detail(names: Sequence[tuple[int, int]], row: str) -> bool:
+def _is_detail(names: Sequence[Range], row: str) -> bool:
     """Return whether a line begins to the right of the first name and is not aligned with the names."""
     return bool(words := find_words(row)) and words[0][0] >= names[0][1] and not fits(names, row)
 
@@ -208,9 +204,8 @@ def _heads_rows(lines: Lines, index: int) -> bool:
     begins with a number, because numbers are often aligned to the right."""
     rows = range(index, min(index + 3, len(lines)))
     has_number = any(VALUE.match(lines.texts[row].lstrip()) for row in rows)
-    return (
-        len(rows) > 2 and not has_number and all(lines.indent(index) < lines.indent(row) for row in rows[1:])
-    )
+    are_deeper = all(lines.indent(index) < lines.indent(row) for row in rows[1:])
+    return len(rows) > 2 and not has_number and are_deeper
 
 
 def _is_aligned(line: str) -> bool:
@@ -272,7 +267,7 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 
     The names of the columns, if there are any, are its head.
     """
-    if RECORD.match(text, start):
+    if RECORDS.start.match(text, start):
         return open_records(text, start, end, sizes)
     if statement := open_figures(text, start, end):
         return statement
@@ -297,14 +292,14 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     return Node(start, end, _nest(text, rows, names), Series())
 
 
-def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | None) -> list[Node]:
+def _nest(text: str, rows: Sequence[Node], names: Sequence[Range] | None) -> list[Node]:
     """Move each row that continues the row above into that row, and return the other rows.
 
     `names`: the start and the end of each name of a column. Without names, a row is compared with the words
     of the row above.
     """
     nested: list[Node] = []
-    words: Sequence[tuple[int, int]] = ()
+    words: Sequence[Range] = ()
     lines = [text[text.rfind("\n", 0, row.start) + 1 : row.end] for row in rows]
     is_tree = names is not None and _is_tree(names, lines)
     for row, line in zip(rows, lines, strict=True):
@@ -323,7 +318,7 @@ def _nest(text: str, rows: Sequence[Node], names: Sequence[tuple[int, int]] | No
     return nested
 
 
-def _is_tree(names: Sequence[tuple[int, int]], rows: Sequence[str]) -> bool:
+def _is_tree(names: Sequence[Range], rows: Sequence[str]) -> bool:
     """Return whether the indents of the first cells show a tree: the first row has the smallest."""
     starts = [words[0][0] for row in rows if (words := find_words(row))]
     is_nested = bool(starts) and starts[0] == names[0][0] == min(starts) < max(starts) < names[1][0]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tersely.split.csv_rows import VALUE
-from tersely.split.lines import LONGEST_LINE, Lines, Range
+from tersely.split.lines import LONGEST_LINE, Lines, Range, skip_while
 from tersely.split.prose import is_prose
+from tersely.split.rows import VALUE
 
 _BACKSLASH = re.compile(r"[^\w\\]\\[ \r]?\Z")
 """A single backslash at the end of a line, but not right after a letter or a digit: there it ends a Windows
@@ -35,18 +35,17 @@ _FOLDED = re.compile(r"[ \t]\s*\S")
 def find_continued_end(lines: Lines, index: int) -> int | None:
     """Return the index after the lines that continue a line; None if no line does."""
     if is_continued(lines.texts[index]):
-        end = index + 1
-        while end < len(lines) and not lines.is_blank(end) and is_continued(lines.texts[end - 1]):
-            end += 1
+        end = min(skip_while(lines, index, is_continued) + 1, lines.find_blank(index))
     elif OPTION.match(lines.texts[index]):
         end = _find_option_end(lines, index)
     elif _has_values_below(lines.texts[index : index + 2]):
         end = index + 2
+    elif _NAMED.fullmatch(lines.texts[index]):
+        end = skip_while(lines, index + 1, _QUOTED.match)
+    elif _FIELD.match(lines.texts[index]) and index in lines.enclosed:
+        end = skip_while(lines, index + 1, _FOLDED.match)
     else:
-        end = index + 1
-        below = _find_below(lines, index)
-        while below and end < len(lines) and below.match(lines.texts[end]):
-            end += 1
+        return None
     return end if end > index + 1 else None
 
 
@@ -83,17 +82,6 @@ def is_continued(line: str) -> bool:
     if not (_BACKSLASH.search(line, max(0, len(line) - 3)) and _WORD.search(line)):
         return False
     return line.rstrip()[-2:-1].isspace() or not is_prose(line.rstrip()[:-1])
-
-
-def _find_below(lines: Lines, index: int) -> re.Pattern[str] | None:
-    """Return a pattern that matches the lines that continue a field or a string.
-
-    Return None if the line at `index` begins neither.
-    """
-    line = lines.texts[index]
-    if _NAMED.fullmatch(line):
-        return _QUOTED
-    return _FOLDED if _FIELD.match(line) and index in lines.enclosed else None
 
 
 def join_continued(text: str, lines: Sequence[Range], longest: int) -> Iterator[Range]:

@@ -9,7 +9,7 @@ pieces that do not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from tersely.split.continued import OPTION
@@ -52,7 +52,7 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
     seams = _find_seams(text, unit)
     if is_endless or (is_alone and len(seams) == 1):
         seams = [part for seam in seams for part in _cut_words(text, *seam, target)]
-    return list(_join(text, seams, target))
+    return [(piece.start, piece.end) for piece in join_lines(_strip(text, seams), target)]
 
 
 def _find_seams(text: str, unit: Unit) -> list[Range]:
@@ -72,8 +72,8 @@ def open_option(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """
     if not OPTION.match(text, start):
         return open_lines(text, start, end, sizes)
-    spans = filter(None, (strip(text, *seam) for seam in _find_sentences_and_lines(text, start, end)))
-    nodes = join_lines(list(spans)[1:], sizes.part // 4)
+    seams = _strip(text, _find_sentences_and_lines(text, start, end))
+    nodes = join_lines(seams[1:], sizes.part // 4)
     return Node(start, end, nodes, Series()) if nodes else None
 
 
@@ -91,22 +91,9 @@ def _find_parts(text: str, part: Range, is_paragraph: bool) -> Iterator[Range]:
     return find_lines(text, start, end)
 
 
-def _join(text: str, seams: list[Range], target: int) -> Iterator[Range]:
-    """Join neighbouring ranges into pieces of at most `target` code points. A longer range stays alone."""
-    start = end = -1
-    for seam in seams:
-        span = strip(text, *seam)
-        if span is None:
-            continue
-        left, right = span
-        if start >= 0 and right - start > target:
-            yield start, end
-            start = -1
-        if start < 0:
-            start = left
-        end = right
-    if start >= 0:
-        yield start, end
+def _strip(text: str, seams: Iterable[Range]) -> list[Range]:
+    """Return the ranges that are not blank, without the white space around them."""
+    return [span for seam in seams if (span := strip(text, *seam))]
 
 
 def _cut_words(text: str, start: int, end: int, target: int) -> Iterator[Range]:

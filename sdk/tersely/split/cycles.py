@@ -17,14 +17,16 @@ from tersely.split.column_names import are_names
 from tersely.split.heads import Head
 from tersely.split.markers import BULLETS
 from tersely.split.places import Place, is_comment, opens
-from tersely.split.prefaces import find_keys, find_prefaces
 from tersely.split.records import first_word
-from tersely.split.regions import are_runs, find_regions
 from tersely.split.tags import (
     READERS,
     Tag,
     Tags,
+    are_runs,
+    find_keys,
     find_period,
+    find_prefaces,
+    find_regions,
     has_value,
     is_regular,
     list_outer,

@@ -23,11 +23,8 @@ def _find_block_end(lines: Lines, index: int) -> int | None:
     first = index
     while first < len(lines) and first - index < _MOST_ABOVE and _ABOVE.match(lines.texts[first]):
         first += 1
-    if (
-        first == len(lines)
-        or lines.is_blank(first)
-        or lines.texts[first].startswith(("= ", "== ", "*", ". "))
-    ):
+    is_other = first < len(lines) and lines.texts[first].startswith(("= ", "== ", "*", ". "))
+    if first == len(lines) or lines.is_blank(first) or is_other:
         return None
     if not _DELIMITER.match(lines.texts[first]):
         return lines.find_blank(first) if first > index and lines.texts[index].startswith("[") else None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tersely.split.counted_titles import SERIES
+from tersely.split.counted_titles import NUMBER, SERIES, is_second_line, read_division
 from tersely.split.dates import DATE, is_version
-from tersely.split.divisions import NUMBER, is_second_line, read_division
 from tersely.split.markers import CLAUSE
 from tersely.split.places import ADMONITION, Place
 from tersely.split.titles import BACK_MATTER, CARGO, is_question, is_stamped
@@ -101,12 +100,7 @@ class Depths:
             return self._last_counted + _STEP / 2
         if text[0].isalnum():
             below = place.below
-            if (
-                below
-                and below.block.kind == "heading"
-                and CLAUSE.match(below.line)
-                and not is_version(below.line)
-            ):
+            if below and below.kind == "heading" and CLAUSE.match(below.line) and not is_version(below.line):
                 return NUMBERED_DEPTH - 1
             if text.isupper():
                 self._capital_depth = PLAIN_DEPTH
@@ -130,13 +124,9 @@ class Depths:
         if division and division.word == NUMBER:
             self._last_counted = NUMBERED_DEPTH + text.strip(" .").count(".")
             return self._last_counted
-        if DATE.fullmatch(text):
-            word = "date"
-        elif division:
-            word = division.word
-        elif series:
-            word = series["word"].casefold()
-        else:
+        word = division.word if division else series["word"].casefold() if series else ""
+        word = "date" if DATE.fullmatch(text) else word
+        if not word:
             return None
         if word not in self._words:
             # They are inside the sections that titles in capitals begin, if these came first.
@@ -160,11 +150,7 @@ class Depths:
 def _is_outer(place: Place, word: str) -> bool:
     """Return whether a smaller division with another word is right below a division, or below its title."""
     below = place.below
-    for _ in range(2):
-        if below is None or below.block.kind != "heading":
-            return False
-        division = read_division(below.line)
-        if division:
-            return division.is_inner and division.word != word
+    if below and below.kind == "heading" and not read_division(below.line):
         below = below.below
-    return False
+    division = read_division(below.line) if below and below.kind == "heading" else None
+    return division is not None and division.is_inner and division.word != word

@@ -1,12 +1,18 @@
-"""Diffs: unified diffs, whose hunks say how many lines they have, and context diffs."""
+"""Diffs: unified diffs, whose hunks say how many lines they have, and context diffs.
+
+Also merge conflicts: the lines from `<<<<<<<` to `>>>>>>>`. Their markers show which side a line belongs to.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 
-from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.lines import Block, Format, Lines, Range, find_lines, make_block
+from tersely.split.markdown import FENCE
 from tersely.split.nodes import Node, Sizes, join_lines_below
-from tersely.units import Series
+from tersely.units import Link, Series, Unit
 
 HUNK = r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@"
 """The first line of a hunk of a unified diff, as a pattern."""
@@ -23,11 +29,13 @@ _CONTEXT_LINE = re.compile(
 )
 _STEP = 240
 """Largest part of a hunk that is too large to be kept whole, in code points."""
+_MARKER = re.compile(r"^(?:(?:<{7}|>{7}) \S.*|\|{7}(?: .*)?|={7} *)$", re.MULTILINE)
+_SIGNS = ("<=>", "<|=>")
+"""The first characters of a conflict's markers, joined. The lines between `|` and `=` are the text before
+both changes."""
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
-    if index < lines.none_before["diff"]:
-        return None
     end, hunks = index, 0
     while end < len(lines):
         line = lines.texts[end]
@@ -40,7 +48,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
             break
     if hunks:
         return end
-    lines.none_before["diff"] = end
+    lines.none_before[_find_end] = end
     return None
 
 
@@ -60,12 +68,10 @@ def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
 
 def _find_context_end(lines: Lines, index: int) -> int:
     """Return the index after a context diff. Its files have hunks; its hunks have two sides with lines."""
-    end = index + 1
-    while end < len(lines) and (
-        _CONTEXT_LINE.match(lines.texts[end]) or _CONTEXT_FILE.match(lines.text, lines.starts[end])
-    ):
-        end += 1
-    return end
+    for end in range(index + 1, len(lines)):
+        if not (_CONTEXT_LINE.match(lines.texts[end]) or _CONTEXT_FILE.match(lines.text, lines.starts[end])):
+            return end
+    return len(lines)
 
 
 DIFFS = (
@@ -130,3 +136,61 @@ def _open_context(text: str, start: int, end: int, sizes: Sizes) -> Node:
         for side in hunk.children:
             side.children = join_lines_below(text, side.start, side.end, min(_STEP, sizes.part))
     return Node(start, end, files, Series())
+
+
+def find_conflicts(text: str) -> list[Sequence[Range]]:
+    """Return the markers of each conflict in a masked text, in order."""
+    conflicts: list[Sequence[Range]] = []
+    markers: list[Range] = []
+    for found in _MARKER.finditer(text) if "\n>>>>>>> " in text else ():
+        if found[0][0] == "<":
+            markers = []
+        markers.append((found.start(), found.start() + len(found[0].rstrip())))
+        if found[0][0] == ">":
+            if "".join(text[start] for start, _ in markers) in _SIGNS:
+                conflicts.append(markers)
+            markers = []
+    return conflicts
+
+
+def leave_fenced(conflicts: Sequence[Sequence[Range]], blocks: Sequence[Block]) -> list[Sequence[Range]]:
+    """Drop the conflicts inside fenced blocks, because the content of these blocks is split later."""
+    starts = [block.start for block in blocks]
+    around = [blocks[max(0, bisect_right(starts, markers[0][0]) - 1)] for markers in conflicts]
+    pairs = zip(conflicts, around, strict=True)
+    return [own for own, block in pairs if block.end < own[-1][1] or not FENCE.start.match(block.line)]
+
+
+def cut_blocks(blocks: Sequence[Block], lines: Lines, markers: Sequence[Range]) -> Iterator[Block]:
+    """Yield the blocks, but split a block that contains a marker into lines: no parser can read it."""
+    at = [lines.find(start) for start, _ in markers]
+    for block in blocks:
+        if bisect_left(at, block.first) == bisect_left(at, block.last):
+            yield block
+            continue
+        own = (line for line in range(block.first, block.last) if not lines.is_blank(line))
+        yield from (make_block(lines, line, line + 1, "line") for line in own)
+
+
+def add_markers(units: Sequence[Unit], conflicts: Sequence[Sequence[Range]]) -> list[Unit]:
+    """Return the units and the markers, by their order in the text.
+
+    A unit in a conflict, or one that needs such a unit, needs all markers of the conflict.
+    """
+    frame = Link(None, 1, (), "frame")
+    signs = [Unit(*span, "line", True, link=frame) for markers in conflicts for span in markers]
+    merged = sorted([*units, *signs], key=lambda unit: unit.start)
+    starts = [unit.start for unit in merged]
+    around: dict[int, Sequence[int]] = {}
+    """For each unit in a conflict, the positions of the conflict's markers."""
+    for markers in conflicts:
+        own = [bisect_left(starts, start) for start, _ in markers]
+        around.update(dict.fromkeys(range(own[0], own[-1] + 1), own))
+    markers_at = {at for own in around.values() for at in own}
+    moved = [at for at in range(len(merged)) if at not in markers_at]
+    for at, unit in enumerate(merged):
+        merged[at] = unit if at in markers_at else unit.move_needs(moved)
+        near = {marker for need in (at, *merged[at].link.needs) for marker in around.get(need, ())}
+        for marker in near - {at}:
+            merged[at] = merged[at].add_need(marker)
+    return merged

@@ -291,19 +291,14 @@ def _cut_large(
         is_whole = cost <= room or unit.link.series is not None or unit.link.role != "content"
         ranges = [] if is_whole else cut(text, unit, cost, room, is_alone=is_alone)
         if len(ranges) < 2:
-            yield [_set_cost(unit, cost)]
+            u = unit  # `dataclasses.replace` is much slower
+            yield [Unit(u.start, u.end, u.kind, u.divisible, u.doc, u.parent, u.is_part, cost, u.link)]
         else:
             piece_costs = measure([text[start:end] for start, end in ranges])
             yield [
                 replace(unit, start=start, end=end, divisible=True, cost=piece_cost)
                 for (start, end), piece_cost in zip(ranges, piece_costs, strict=True)
             ]
-
-
-def _set_cost(unit: Unit, cost: int) -> Unit:
-    """Return the unit with another cost. This is much faster than `dataclasses.replace`."""
-    u = unit
-    return Unit(u.start, u.end, u.kind, u.divisible, u.doc, u.parent, u.is_part, cost, u.link)
 
 
 def _count_code_points(texts: Sequence[str]) -> list[int]:

@@ -1,14 +1,16 @@
 """Sections between two lines: BEGIN and END, `\\begin{a}` and `\\end{a}`, `define` and `endef`, or `/*` and
-`*/`."""
+`*/`. Also comments and other notes, and the lines that they are about."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from tersely.split.lines import OPENED_COMMENT, Lines
-from tersely.split.places import Place
+from tersely.split.lines import CLOSER, LONGEST_ITEM, OPENED_COMMENT, Lines
+from tersely.split.markdown import ITEM
+from tersely.split.places import Place, is_comment, opens
 
 _BEGIN = re.compile(r"\s*(?:(?:-{5})?BEGIN[: ]\S|\\begin\{|\{\||\{\{[^{}]*$)")
 _END = re.compile(r"\s*(?:(?:-{5})?END[: ]\S|\\end\{|\|\}|\}\})")
@@ -38,29 +40,19 @@ SILENT = (
     r"|##\[endgroup\]|::endgroup::"
 )
 """Lines of LaTeX, of POD, of articles and of jobs that say nothing alone, as a pattern."""
+_TAGS_ALONE = re.compile(r"\s*@\w\S*(?:\s+@\w\S*)*\s*")
+_DIRECTION = re.compile(r"\s*\([a-z][^()]*\)\s*")
+"""A line in parentheses that says how the words below it are spoken."""
 
 
-class Enclosures:
-    """The lines that begin and end a section of a text."""
-
-    def __init__(self, places: Sequence[Place], lines: Lines) -> None:
-        pairs = [*_find_pairs(places), *_find_comments(places, lines)]
-        self._first = {first for first, _ in pairs}
-        self._last = {last for _, last in pairs}
-
-    def holds(self, place: Place) -> bool:
-        """Return whether a line begins or ends a section that has both lines."""
-        return _is_line(place) and (place in self._first or place in self._last)
-
-    def begins(self, place: Place) -> bool:
-        """Return whether a line begins a section."""
-        is_first = _is_line(place) and place in self._first
-        return is_first or (place.is_text and _BEGIN.match(place.line) is not None)
-
-    def ends(self, place: Place) -> bool:
-        """Return whether a line ends a section."""
-        is_last = _is_line(place) and place in self._last
-        return is_last or (place.is_text and _END.match(place.line) is not None)
+def find_enclosures(places: Sequence[Place], lines: Lines) -> tuple[set[Place], set[Place]]:
+    """Return the lines that begin a section, and those that end one."""
+    first = {place for place in places if place.is_text and _BEGIN.match(place.line)}
+    last = {place for place in places if place.is_text and _END.match(place.line)}
+    for begin, end in (*_find_pairs(places), *_find_block_comments(places, lines)):
+        first |= {begin} if _is_line(begin) else set()
+        last |= {end} if _is_line(end) else set()
+    return first, last
 
 
 def names_record(place: Place) -> bool:
@@ -79,11 +71,8 @@ def names_columns(place: Place) -> bool:
 
 def _find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield pairs of lines: one such as `define a`, and the line `endef` that ends its section."""
-    lasts = {
-        place: _find_word(found)
-        for place in places
-        if _is_line(place) and (found := _LAST.match(place.line.lstrip()))
-    }
+    found = {place: _LAST.match(place.line.lstrip()) for place in places if _is_line(place)}
+    lasts = {place: _find_word(last) for place, last in found.items() if last}
     words = list(dict.fromkeys(lasts.values()))[:_MOST_WORDS]
     if not words:
         return
@@ -106,10 +95,10 @@ def _find_word(found: re.Match[str]) -> str:
 
 def _is_line(place: Place) -> bool:
     """Return whether a place may begin or end a section. Such a line looks like a title if it is alone."""
-    return place.is_text or place.block.kind == "heading"
+    return place.is_text or place.kind == "heading"
 
 
-def _find_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[Place, Place]]:
+def _find_block_comments(places: Sequence[Place], lines: Lines) -> Iterator[tuple[Place, Place]]:
     """Yield the first and the last block of each comment between `/*` and `*/`."""
     first: Place | None = None
     for place in places:
@@ -139,5 +128,61 @@ def find_anchor(place: Place) -> tuple[int, ...]:
 
 
 def _shares(above: Place, place: Place) -> bool:
-    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    is_near = above.run == place.run and above.indent == place.indent and above.kind == "line"
     return is_near and above.line.rstrip().endswith(",") and not _VALUE.search(above.line)
+
+
+def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
+    """Map each line to the comment right above it, unless the comment is long. Items in comments are apart.
+
+    In a text without paragraphs and list items, a line such as `# lamps` is not a heading but a comment if it
+    is indented, or stands above a line with an opening bracket or with deeper lines.
+    """
+    texts = [place for place in places if place.kind in ("sentence", "list_item")]
+    has_text = not all(is_comment(place.block) for place in texts)
+    found: dict[Place, Place] = {}
+    goes_on, start = False, 0
+    for place, below in pairwise(places):
+        start = start if goes_on else place.block.start
+        is_above = is_comment(place.block)
+        if place.kind == "heading" and place.line.lstrip().startswith("# ") and not has_text:
+            is_above = place.indent > 0 or opens(below) or below.has_body
+        is_above = is_above and _has_text(place) and _has_text(below)
+        goes_on = is_above and below.block.first == place.block.last and below.indent >= place.indent
+        is_item = is_comment(below.block) and ITEM.match(below.line) is not None
+        is_near = below.block.start - start <= LONGEST_ITEM
+        if goes_on and is_near and not is_item and not CLOSER.fullmatch(below.line):
+            found[below] = place
+    return found
+
+
+def _has_text(place: Place) -> bool:
+    """Return whether a line has more than the sign of a comment."""
+    return bool(place.line.strip(" \t#/;%"))
+
+
+def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
+    """Add to `needs` that each note needs the line below it, unless the note begins too far above it.
+
+    A line with only the sign of a comment ends a note.
+    """
+    target: Place | None = None
+    for place in reversed(places):
+        is_near = place.below is not None and place.below.block.first == place.block.last
+        if not is_note(place):
+            target = place
+        elif not is_near or not _has_text(place):
+            target = None
+        elif target is not None and target.block.start - place.block.start <= LONGEST_ITEM:
+            unit = target.units[0]
+            for own in place.units:
+                needs[own] = {*needs.get(own, ()), *needs.get(unit, ()), unit}
+
+
+def is_note(place: Place) -> bool:
+    """Return whether a line is about the line below: a comment, tags such as `@slow`, or a direction such as
+    `(quietly)` that is not indented more than the line above it."""
+    if is_comment(place.block) or (_TAGS_ALONE.fullmatch(place.line) and place.kind != "code"):
+        return True
+    is_inner = place.above is not None and place.above.indent >= place.indent and not place.starts_run
+    return is_inner and _DIRECTION.fullmatch(place.line) is not None

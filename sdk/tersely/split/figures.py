@@ -49,9 +49,8 @@ class _Reader:
             self.begin += 1
         names = [line for line in texts[first : self.begin] if not _NOTE.fullmatch(line.strip())]
         ends = [words[-1][1] for line in names if (words := find_words(line))]
-        self.edge = next(
-            (edge for line in texts[self.begin : self.begin + 3] if (edge := _find_edge(line))), 0
-        )
+        edges = map(_find_edge, texts[self.begin : self.begin + 3])
+        self.edge = next(filter(None, edges), 0)
         self.is_named = any(abs(end - self.edge) <= 2 for end in ends)
 
     def _names_columns(self, at: int) -> bool:
@@ -72,9 +71,9 @@ class _Reader:
         if not self._texts[at].strip() or not _is_label(self._texts[at]) or _find_edge(self._texts[at]):
             return False
         below = [line for line in range(at + 1, min(at + 3, len(self._texts))) if self._texts[line].strip()]
-        return bool(below) and (
-            self.is_row(below[0]) or (_is_label(self._texts[below[0]]) and self.is_row(below[-1]))
-        )
+        if not below or self.is_row(below[0]):
+            return bool(below)
+        return _is_label(self._texts[below[0]]) and self.is_row(below[-1])
 
 
 def _find_end(lines: Lines, index: int) -> int | None:

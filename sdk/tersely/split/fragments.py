@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 _PUNCTUATION = re.compile(r"\s*[,.;](?:\s+\w|\s*$)")
 """A line that goes on with a sentence after such a word."""
@@ -25,17 +24,11 @@ _GOES_ON = ",.;:)]!?%”’/"
 
 
 def are_fragments(texts: Sequence[str]) -> bool:
-    """Return whether enough lines of a text begin with the sign after a word in the line above."""
-    count = sum(
-        below.lstrip()[:1] in {",", ".", ";"} and _goes_on(above, below) for above, below in pairwise(texts)
-    )
+    """Return whether enough lines of a text begin with the sign after a word that ends the line above."""
+    begin = [at for at in range(1, len(texts)) if texts[at].lstrip()[:1] in {",", ".", ";"}]
+    begin = [at for at in begin if (last := texts[at - 1].rstrip()[-1:]).isalnum() or last in _CLOSING]
+    count = sum(_PUNCTUATION.match(texts[at]) is not None for at in begin)
     return count >= _FEWEST and count >= _SHARE * sum(not text.isspace() for text in texts if text)
-
-
-def _goes_on(above: str, below: str) -> bool:
-    """Return whether a line begins with the sign after the word at the end of the line above."""
-    last = above.rstrip()[-1:]
-    return (last.isalnum() or last in _CLOSING) and _PUNCTUATION.match(below) is not None
 
 
 def join_fragments(text: str) -> str:

@@ -32,6 +32,9 @@ _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
 _FEWEST_SECTIONS, _MOST_WORDS = 3, 6
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
+_FEWEST_TERMS = 3
+"""Fewest terms of a list. Between paragraphs, one or two short lines may be anything."""
+_LONGEST_TERM, _MOST_TERM_WORDS = 60, 5
 
 
 def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
@@ -40,10 +43,10 @@ def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
     reStructuredText."""
     for place, below in pairwise(places):
         is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
-        is_alone = is_alone and below.block.kind not in ("list_item", "code")
+        is_alone = is_alone and below.kind not in ("list_item", "code")
         is_alone = is_alone and len(place.line.split()) <= _MOST_WORDS and not place.line.startswith("..")
-        is_caption = below.run == place.run and below.block.kind == "log"
-        if place.block.kind == "line" and (is_alone or is_caption):
+        is_caption = below.run == place.run and below.kind == "log"
+        if place.kind == "line" and (is_alone or is_caption):
             yield place
 
 
@@ -54,7 +57,7 @@ def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict
     """
     for place, below in pairwise(places):
         label = place.units[0]
-        is_label = place.block.kind == "line" and below.run == place.run and announces(place.line)
+        is_label = place.kind == "line" and below.run == place.run and announces(place.line)
         is_field = below.indent == place.indent and LABEL.match(below.line) is not None
         if is_label and label not in bodies and not (is_field or announces(below.line)):
             bodies[label] = below.units[0]
@@ -64,44 +67,51 @@ def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict
 
 def find_messages(places: Sequence[Place]) -> Iterator[Place]:
     """Yield each message that names a line of a file, if the next run shows code with that line number."""
-    for place in places:
-        if not place.starts_run or place.block.kind == "log":
-            continue
-        if (located := _LOCATION.search(place.line)) is None:
+    for at, place in enumerate(places):
+        located = _LOCATION.search(place.line) if place.starts_run and place.kind != "log" else None
+        if located is None:
             continue
         number = next(filter(None, located.groups()))
-        below = place.below
-        for _ in range(_MOST_LINES):
-            if below is None or below.run > place.run + 1:
-                break
-            gutter = _GUTTER.match(below.line) if below.run > place.run else None
-            if gutter and gutter[1] == number:
-                yield place
-                break
-            below = below.below
+        below = [line for line in places[at + 1 : at + 1 + _MOST_LINES] if line.run == place.run + 1]
+        if any((gutter := _GUTTER.match(line.line)) and gutter[1] == number for line in below):
+            yield place
 
 
 def find_continuations(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each line that continues what an earlier line says, and that line."""
-    yield from find_started(places)
-    yield from find_caused(places)
-    yield from find_remarks(places)
-    yield from find_proofs(places)
+    # Lines that begin with `|` and have no number continue the numbered line above them.
+    yield from _pair(
+        places, _NUMBERED, _NOTE, lambda place, above: place.run != above.run or not _NOTE.match(place.line)
+    )
+    yield from _find_started(places)
+    yield from _find_caused(places)
+    # Notes of a compiler, such as `a.c:3:5: note: declared here`, explain the message above them.
+    yield from _pair(places, _MESSAGE, _REMARK, lambda place, message: place.run != message.run)
+    # Proofs and solutions continue the theorem or the exercise above them.
+    yield from _pair(places, _CLAIM, _PROOF, lambda place, _: place.kind == "heading")
 
 
-def find_proofs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each proof or solution, and the theorem or the exercise above it."""
-    claim: Place | None = None
+def _pair(
+    places: Sequence[Place],
+    first: re.Pattern[str],
+    later: re.Pattern[str],
+    ends: Callable[[Place, Place], bool],
+) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that `later` matches, and the last line above it that `first` matches.
+
+    None of the lines between them `ends` what that line began.
+    """
+    begun: Place | None = None
     for place in places:
-        if _CLAIM.match(place.line):
-            claim = place
-        elif place.block.kind == "heading":
-            claim = None
-        elif claim and _PROOF.match(place.line):
-            yield place, claim
+        if begun is not None and ends(place, begun):
+            begun = None
+        if first.match(place.line):
+            begun = place
+        elif begun is not None and later.match(place.line):
+            yield place, begun
 
 
-def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+def _find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each line that continues a line above it, and the line above.
 
     In a subtitle, all lines of text continue the first one. Elsewhere, a label in lower case continues the
@@ -119,7 +129,7 @@ def find_started(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             yield place, above
 
 
-def find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+def _find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Yield each line such as `Caused by: ...` below a stack, and the line of the exception above it."""
     exception: Place | None = None
     for place in places:
@@ -131,21 +141,9 @@ def find_caused(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             exception = place if place.has_body else None
 
 
-def find_remarks(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each note of a compiler, such as `a.c:3:5: note: declared here`, and the message it explains."""
-    message: Place | None = None
-    for place in places:
-        if message and place.run != message.run:
-            message = None
-        if _MESSAGE.match(place.line):
-            message = place
-        elif message and _REMARK.match(place.line):
-            yield place, message
-
-
 def _wraps(above: Place, place: Place) -> bool:
     """Return whether the name of a label begins in the line above it."""
-    is_near = above.run == place.run and above.indent == place.indent and above.block.kind == "line"
+    is_near = above.run == place.run and above.indent == place.indent and above.kind == "line"
     if not is_near or not place.line[:1].islower() or ":" in above.line:
         return False
     words, label = above.line.split(), place.line.partition(":")[0].split()
@@ -154,35 +152,10 @@ def _wraps(above: Place, place: Place) -> bool:
     return words[0][0].isupper() and words[-1][-1].isalpha() and LABEL.match(place.line) is not None
 
 
-def find_noted(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line that begins with `|` and has no number, and the numbered line above it."""
-    noted: Place | None = None
-    for place in places:
-        if noted is not None and place.run != noted.run:
-            noted = None
-        if _NUMBERED.match(place.line):
-            noted = place
-        elif not _NOTE.match(place.line):
-            noted = None
-        elif noted is not None:
-            yield place, noted
-
-
-def goes_on(place: Place, indent: int) -> bool:
-    """Return whether a run below a message is about it: it is indented more, or begins with no letter.
-
-    `indent` is that of the message.
-    """
-    return place.indent > indent or not place.line.lstrip()[:1].isalpha()
-
-
 def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
     """Add to `needs` that what needs a line needs the signs right below it, as a compiler prints `~~~~`."""
-    below = {
-        place.units[0]: line.units[0]
-        for place, line in pairwise(places)
-        if line.run == place.run and _UNDERLINE.fullmatch(line.line)
-    }
+    pairs = [(place, line) for place, line in pairwise(places) if line.run == place.run]
+    below = {place.units[0]: line.units[0] for place, line in pairs if _UNDERLINE.fullmatch(line.line)}
     for own in needs.values():
         own |= {below[unit] for unit in own & below.keys()}
 
@@ -190,22 +163,19 @@ def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 def introduces(place: Place) -> bool:
     """Return whether a block is right above what it introduces: a line above any list, a paragraph above one
     that counts from `1` or `a`, a question of one line above any list or boxes to tick. None is dialogue."""
-    below = place.below
-    if below is None or below.run != place.run or below.indent > place.indent or place.speaks or below.speaks:
+    below = place.next
+    if below is None or below.indent > place.indent or place.speaks or below.speaks:
         return False
-    if place.block.kind == "list_item":
-        return _is_unfinished(place) and _begins_inner_list(place, below)
-    if place.block.kind != "sentence":
-        return place.block.kind == "line" and below.block.kind == "list_item"
+    if place.kind == "list_item":
+        # An item of one line that ends no sentence, as in `(1) He needs`.
+        is_unfinished = place.block.is_one_line and place.line.rstrip()[-1:] not in ".;!?,"
+        return is_unfinished and _begins_inner_list(place, below)
+    if place.kind != "sentence":
+        return place.kind == "line" and below.kind == "list_item"
     asks = place.block.is_one_line and place.line.rstrip().endswith("?")
     if asks and not TICKED.match(place.line) and is_choice(below):
         return True
-    return below.block.kind == "list_item" and _FIRST.match(below.line) is not None
-
-
-def _is_unfinished(place: Place) -> bool:
-    """Return whether an item of one line ends no sentence and no item, as in `(1) He needs`."""
-    return place.block.is_one_line and place.line.rstrip()[-1:] not in ".;!?,"
+    return below.kind == "list_item" and _FIRST.match(below.line) is not None
 
 
 def _begins_inner_list(place: Place, below: Place) -> bool:
@@ -213,17 +183,17 @@ def _begins_inner_list(place: Place, below: Place) -> bool:
     markers = find_marker(place.line), find_marker(below.line)
     is_other = "" not in markers and markers[0] != markers[1] and markers[0] not in BULLETS
     is_first = markers[1] in BULLETS or _FIRST.match(below.line) is not None
-    return below.block.kind == "list_item" and is_other and is_first
+    return below.kind == "list_item" and is_other and is_first
 
 
 def is_choice(place: Place) -> bool:
     """Return whether a line is a list item, or begins with a box to tick."""
-    return place.block.kind == "list_item" or _BOX.match(place.line) is not None
+    return place.kind == "list_item" or _BOX.match(place.line) is not None
 
 
 def is_label(place: Place, below: Place) -> bool:
     """Return whether a line of a few words is right above a list item. Alone it says nothing."""
-    return place.block.kind == "line" and below.block.kind == "list_item" and is_term(place)
+    return place.kind == "line" and below.kind == "list_item" and is_term(place)
 
 
 def find_sectioned_records(places: Sequence[Place]) -> Sequence[Place]:
@@ -234,9 +204,8 @@ def find_sectioned_records(places: Sequence[Place]) -> Sequence[Place]:
     the first record may have other lines above its name.
     """
     starts = [place for place in places if place.starts_run and not place.indent]
-    key: Callable[[Place], str] = (
-        _first_words if len({*map(_first_words, starts)}) < len(starts) else first_word
-    )
+    are_alike = len({*map(_first_words, starts)}) < len(starts)
+    key: Callable[[Place], str] = _first_words if are_alike else first_word
     most = Counter(map(key, starts)).most_common(1)
     leaders = [place for place in starts if key(place) == most[0][0]]
     if len(leaders) < 2 or _heads_lines(leaders[0]) or len({place.line for place in leaders}) < len(leaders):
@@ -261,7 +230,7 @@ def find_sections(places: Sequence[Place]) -> Iterator[Place]:
     for place in places:
         siblings[place.run, place.indent].append(place)
     for lines in siblings.values():
-        plain = [place for place in lines if place.block.kind != "line" or not _VALUED.search(place.line)]
+        plain = [place for place in lines if place.kind != "line" or not _VALUED.search(place.line)]
         most = Counter(map(_first_sign, plain)).most_common(1)
         titles = [place for place in plain if most and _first_sign(place) == most[0][0]]
         if len(titles) < _FEWEST_SECTIONS or not most[0][0]:
@@ -285,5 +254,40 @@ def _first_words(place: Place) -> str:
 
 def _heads_lines(place: Place) -> bool:
     """Return whether a line ends with a colon, right above lines that are indented more."""
-    is_above = place.has_body and place.below is not None and place.below.run == place.run
-    return is_above and place.line.rstrip().endswith(":")
+    return place.has_body and place.next is not None and place.line.rstrip().endswith(":")
+
+
+def tie_terms(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
+    """Add to `needs` that definitions need their term, and that the term needs its definition.
+
+    A converter writes such a list as lines of a few words, and paragraphs below them. Below the last term,
+    only one paragraph is a definition.
+    """
+    lists: list[list[list[Place]]] = [[]]
+    for place in places:
+        if _is_defined(place):
+            lists[-1].append([place])
+        elif lists[-1] and place.kind == "sentence" and place.starts_run:
+            lists[-1][-1].append(place)
+        elif lists[-1]:
+            lists.append([])
+    for entries in lists:
+        if len(entries) < _FEWEST_TERMS:
+            continue
+        entries[-1] = entries[-1][:2]
+        for term, *definitions in entries:
+            unit = term.units[0]
+            own = needs.get(unit, set[int]())
+            for part in (part for below in definitions for part in below.units):
+                needs[part] = {*needs.get(part, ()), *own, unit}
+            needs[unit] = {*own, definitions[0].units[0]}
+
+
+def _is_defined(place: Place) -> bool:
+    """Return whether a line of a few words stands alone above a paragraph that is indented alike."""
+    below, line = place.below, place.line.strip()
+    if below is None or place.kind != "line" or below.kind != "sentence" or place.block.prefix:
+        return False
+    is_alone = place.starts_run and below.starts_run and place.indent == below.indent
+    is_short = len(line) <= _LONGEST_TERM and len(line.split()) <= _MOST_TERM_WORDS
+    return is_alone and is_short and line[0].isalnum() and line[-1] not in ".:;,!?"

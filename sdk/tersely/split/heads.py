@@ -76,35 +76,13 @@ class Head:
 
         The section of a title does not end at a heading such as `  [Ada]` that is indented more.
         """
-        is_below = (
-            indent - self.indent >= _NESTED
-            and RULED_DEPTH <= depth < COUNTED_DEPTH
-            and self.depth >= PLAIN_DEPTH
-        )
+        is_inner = RULED_DEPTH <= depth < COUNTED_DEPTH and indent - self.indent >= _NESTED
+        is_below = is_inner and self.depth >= PLAIN_DEPTH
         return self.ends_at_indent(indent) or (self.depth >= depth and not is_below)
 
     def ends_at_indent(self, indent: int) -> bool:
         """Return whether a line with this indent ends the section, because it is indented less."""
         return self.indent > indent and not CARGO.match(self.line)
-
-
-class ClauseTitles:
-    """The titles of the last clause and of the clauses around it, such as 2 and 2.1."""
-
-    def __init__(self) -> None:
-        self._heads: dict[str, Head] = {}
-        """The titles by their numbers."""
-
-    def add(self, number: str, title: Head) -> None:
-        """Remember the title of a clause, and forget the clauses that it is not in."""
-        self._heads = {above: head for above, head in self._heads.items() if number.startswith(f"{above}.")}
-        self._heads[number] = title
-
-    def list_around(self, heading: str) -> list[Head]:
-        """Return the titles of the clauses around a heading with a number."""
-        clause = CLAUSE.match(heading)
-        number = clause["number"] if clause else ""
-        return [head for above, head in self._heads.items() if number.startswith(f"{above}.")]
 
 
 @dataclass(slots=True)
@@ -119,7 +97,8 @@ class State:
     sender_word: str = ""
     """The first word of the last such header."""
     clauses: list[Head] = field(default_factory=list[Head])
-    titles: ClauseTitles = field(default_factory=ClauseTitles)
+    titles: dict[str, Head] = field(default_factory=dict[str, Head])
+    """The titles of the last clause and of the clauses around it, such as 2 and 2.1, by their numbers."""
     parents: list[Head] = field(default_factory=list[Head])
     """Lines above that are indented less."""
     question: Head | None = None
@@ -159,15 +138,14 @@ class State:
         unless the block is a table. If the block repeats the line that announced a heading, forget that
         heading and those below it. If it is a category of wikitext, forget all headings.
         """
-        is_table = place.block.kind == "table"
+        is_table = place.kind == "table"
         if self.sender and self.sender.indent > place.indent:
             self.sender = None
         if _CATEGORY.match(place.line):
             self.headings = []
-        for number, head in enumerate(self.headings):
-            if head.announcer and head.announcer.line == place.line:
-                del self.headings[number:]
-                break
+        announced = [head.announcer.line if head.announcer else None for head in self.headings]
+        if place.line in announced:
+            del self.headings[announced.index(place.line) :]
         for heads in (self.headings, self.clauses):
             while heads and (
                 heads[-1].ends_at_indent(place.indent) or (heads[-1].line[:1] == "|" and not is_table)
@@ -177,7 +155,7 @@ class State:
     def end_clauses(self, place: Place) -> None:
         """If a clause begins here, forget the clauses that it ends, and the records that began with them."""
         clause = CLAUSE.match(place.line) if place.is_text else None
-        if clause is None or (clause["word"] and place.block.kind == "sentence"):
+        if clause is None or (clause["word"] and place.kind == "sentence"):
             return
         depth, clauses = clause["number"].count("."), self.clauses
         while clauses and clauses[-1].depth >= depth and place.indent <= clauses[-1].first_indent:
@@ -198,10 +176,8 @@ class State:
         is_below = last and place.above and place.above.units[0] == last.begin
         if last and is_below and _FIRST.match(place.line) and not _COUNTED_TITLE.match(last.line):
             last.depth = min(last.depth, depth - _ABOVE)  # all titles of the series are inside its section
-        around = next(
-            (at for at, head in enumerate(self.headings) if _is_outside(place.line, head.line)),
-            len(self.headings),
-        )
+        outside = (at for at, head in enumerate(self.headings) if _is_outside(place.line, head.line))
+        around = next(outside, len(self.headings))
         while self.headings and (
             len(self.headings) > around or self.headings[-1].ends_at(depth, place.indent)
         ):
@@ -220,7 +196,7 @@ class State:
         sign and is equally long, the headings with this sign end, and those below them.
         """
         below = place.below
-        are_lines = below is not None and below.block.kind == first.block.kind == "line"
+        are_lines = below is not None and below.kind == first.kind == "line"
         if below and are_lines and below.line.split()[:1] == first.line.split()[:1]:
             self.headings = []
             self.start_section()
@@ -268,3 +244,15 @@ def _is_outside(line: str, above: str) -> bool:
     clauses = (CLAUSE.match(line), CLAUSE.match(above))
     numbers = [clause["number"] for clause in clauses if clause]
     return len(numbers) == 2 and "." in numbers[0] and not numbers[0].startswith(f"{numbers[1]}.")
+
+
+def add_title(titles: dict[str, Head], number: str, title: Head) -> dict[str, Head]:
+    """Return the titles of a clause and of the clauses around it."""
+    return {**{own: head for own, head in titles.items() if number.startswith(f"{own}.")}, number: title}
+
+
+def list_titles_around(titles: dict[str, Head], heading: str) -> list[Head]:
+    """Return the titles of the clauses around a heading with a number."""
+    clause = CLAUSE.match(heading)
+    number = clause["number"] if clause else ""
+    return [head for above, head in titles.items() if number.startswith(f"{above}.")]

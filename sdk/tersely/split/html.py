@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tersely.split.likeness import Likeness
 from tersely.split.lines import Format, Lines, Range, WholeFormat
-from tersely.split.markdown import find_fence_end
+from tersely.split.markdown import WIKITEXT, find_fence_end
 
 _PAGE = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:(?P<whole>!doctype\s+html|html|head|body)"
@@ -23,7 +23,7 @@ _BLOCK = re.compile(
 )
 _COMMENT_OR_CODE = re.compile(r"`[^`\n]*`|<!--")
 _COMMENT, _COMMENT_END = "<!--", "-->"
-_HEADING = re.compile(r"^(?:#{1,6} +\S|={2,6}[^=\n]+={2,6}[ \t]*$|={1,6} +[^\W_]|\*{2,6} +\S)", re.MULTILINE)
+_HEADING = re.compile(rf"^(?:#{{1,6}} +\S|{WIKITEXT}|={{1,6}} +[^\W_]|\*{{2,6}} +\S)", re.MULTILINE)
 _WRAPPER = re.compile(
     r" {0,3}(?:</?(?:div|section|article|main|aside|span|a|p|center|details)\b[^<>]*>[ \t]*)++", re.IGNORECASE
 )
@@ -39,6 +39,8 @@ def find_comments(text: str) -> list[Range]:
 
     Takes time linear in the length of the text.
     """
+    if _COMMENT not in text:
+        return []
     lines = Lines(text)
     found: list[Range] = []
     index = position = 0
@@ -67,7 +69,7 @@ def find_wrappers(text: str) -> list[Range]:
     In Markdown and wiki markup, which the text must be, they wrap its paragraphs and say nothing. Lines in
     fenced blocks and in paragraphs of HTML do not count.
     """
-    if not _HEADING.search(text):
+    if "</" not in text or not _HEADING.search(text):
         return []
     lines = Lines(text)
     found: list[Range] = []
@@ -148,19 +150,17 @@ class Closings:
             return None
         pattern = name if name == "-->" else rf"</{name}\s*>"
         closing = re.compile(pattern, re.IGNORECASE).search(self._text, position, self._end)
-        if closing is None:
-            self._missing.add(name)
-            return None
-        return closing.end()
+        self._missing |= set() if closing else {name}
+        return closing.end() if closing else None
 
     def find_balanced(self, name: str, position: int) -> int | None:
         """Return the offset after the element that is open at `position`."""
-        depth = 1
-        key = f"<{name}"
-        if key not in self._missing:
-            for tag in re.compile(rf"<(/?){name}\b", re.IGNORECASE).finditer(self._text, position, self._end):
-                depth += -1 if tag[1] else 1
-                if not depth:
-                    return self._text.find(">", tag.end(), self._end) + 1 or None
-            self._missing.add(key)
+        depth, key = 1, f"<{name}"
+        if key in self._missing:
+            return None
+        for tag in re.compile(rf"<(/?){name}\b", re.IGNORECASE).finditer(self._text, position, self._end):
+            depth += -1 if tag[1] else 1
+            if not depth:
+                return self._text.find(">", tag.end(), self._end) + 1 or None
+        self._missing.add(key)
         return None

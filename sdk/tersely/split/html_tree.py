@@ -276,10 +276,9 @@ class _Reader:
         """Add a row as a node and return its end; None if it is to be read as text."""
         found = find_row(self._text, start, inner, self._end, 4 * self._size)
         table = next((scope for scope in self._scopes[-1:-DEEPEST:-1] if scope.name == "table"), None)
-        if found is None:
+        # A single cell is layout, not a row of values.
+        if not found or (found.cells == 1 and not found.is_title and not (table and table.rows.spans)):
             return None
-        if found.cells == 1 and not found.is_title and not (table and table.rows.spans):
-            return None  # a single cell is layout, not a row of values
         self._close_block("")
         if table is None:
             self._open_scope("table")

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tersely.split.directives import find_directive_depths
 from tersely.split.lines import CLOSER, OPENED_COMMENT, Range, find_indent
 from tersely.split.markdown import find_closing
-from tersely.split.nodes import DEEPEST, Node, Sizes, goes_on, mark_name
-from tersely.split.scripts import find_statement_end, is_sql, starts_statement
+from tersely.split.nodes import DEEPEST, Node, Sizes, continues_sentence, mark_name
+from tersely.split.scripts import find_directive_depths, find_statement_end, is_sql, starts_statement
 from tersely.units import Series
 
 Ranges = Sequence[Range]
@@ -77,20 +76,17 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
             nodes.append(Node(line[0], lines[end - 1][1], inner, Series() if inner else None))
             start, was_empty = end, True
             continue
-        if (
-            not nodes
-            or (was_empty and not is_empty)
-            or nodes[-1].children
-            or (line[1] - nodes[-1].start > size and not _goes_on(text, lines[at - 1], line))
-        ):
+        is_apart = not nodes or nodes[-1].children or (was_empty and not is_empty)
+        is_large = not is_apart and line[1] - nodes[-1].start > size
+        if is_apart or (is_large and not _continues_sentence(text, lines[at - 1], line)):
             nodes.append(Node(*line))
         nodes[-1].end = line[1]
         was_empty = is_empty
     return nodes
 
 
-def _goes_on(text: str, line: Range, below: Range) -> bool:
-    return goes_on(text[slice(*line)], text[slice(*below)], _COMMENT_SIGN)
+def _continues_sentence(text: str, above: Range, line: Range) -> bool:
+    return continues_sentence(text[slice(*above)], text[slice(*line)], _COMMENT_SIGN)
 
 
 def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
@@ -105,7 +101,7 @@ def _find_closed(text: str, lines: Ranges, at: int) -> int | None:
 
 def open_text(text: str, lines: Ranges, size: int, depth: int = 1) -> list[Node]:
     """Return a node for each paragraph and entry of a text. Those of more than `size` are opened."""
-    base = _find_base(text, lines)
+    base = min((find_indent(text, line) for line in lines if not _is_blank(text, line)), default=0)
     blocks: list[list[Range]] = []
     was_apart = True
     for line in lines:
@@ -213,7 +209,8 @@ class _Indented:
             return [node]
         first = 0
         while first < len(lines) and self._is_above(lines, first):
-            first = self._find_end_above(lines, first)
+            last = self._documents.get(lines[first])
+            first = lines.index(last) + 1 if last else _find_closed(self._text, lines, first) or first + 1
         if first == len(lines):
             return open_comment(self._text, lines, self._sizes.part)
         node = self._open_declaration(lines[first:], depth)
@@ -224,12 +221,6 @@ class _Indented:
         for part in comment:
             part.wants = [node]
         return [*comment, node]
-
-    def _find_end_above(self, lines: Ranges, at: int) -> int:
-        """Return the index after a comment or an annotation above a declaration, and its document."""
-        if lines[at] in self._documents:
-            return lines.index(self._documents[lines[at]]) + 1
-        return _find_closed(self._text, lines, at) or at + 1
 
     def _is_above(self, lines: Ranges, at: int) -> bool:
         """Return whether a line belongs to the declaration below it. A line with `@` above deeper lines does
@@ -248,9 +239,8 @@ class _Indented:
             return node
         base = self._depth(lines[0])
         stop = len(lines) - 1 if self._depth(lines[-1]) <= base else len(lines)
-        brace = next(
-            (at for at in range(1, min(stop, _LONGEST_HEAD)) if self._rows[lines[at]].strip() == "{"), 0
-        )
+        rows = [self._rows[line].strip() for line in lines[: min(stop, _LONGEST_HEAD)]]
+        brace = rows.index("{", 1) if "{" in rows[1:] else 0
         first = brace + 1 if self._depth(lines[brace]) <= base else 1
         inner = [at for at in range(first, stop) if not _is_blank(self._text, lines[at])]
         heads = [at for at in inner if self._depth(lines[at]) <= base and not self._closes(lines[at])]
@@ -273,26 +263,25 @@ class _Indented:
             if at <= inside:
                 blocks[-1].append(line)
                 continue
-            starts = not _is_blank(self._text, line) and self._depth(line) <= base
             row = self._rows[line]
             closes = line not in self._openers and (_CLOSING.match(row) or _END_TAG.fullmatch(row))
-            starts = starts and line not in self._closers and not closes
+            closes = closes or line in self._closers
+            starts = row.strip() != "" and self._depth(line) <= base and not closes
             if at and starts and _BEGIN.match(self._text, *line):
                 starts = self._depth(lines[at - 1]) <= base
-            if starts and self._rows[line].strip() == "{":
+            if starts and row.strip() == "{":
                 self._join_head(blocks)
             elif not blocks or (starts and not is_above):
                 blocks.append([])
             blocks[-1].append(line)
             is_document = is_above and (line in self._closers or self._depth(line) > base)
             is_above = is_document or (starts and self._matches_above(line))
-            if rows and starts_statement(rows[at]):
+            if rows and starts_statement(row):
                 end = find_statement_end(rows, at)
                 rows = rows if end else []  # if it does not end, nothing below is looked at again
             else:
                 end = _find_closed(self._text, lines, at)
-            if end:
-                inside = end - 1
+            inside = end - 1 if end else inside
         return blocks
 
     def _join_head(self, blocks: list[list[Range]]) -> None:
@@ -326,11 +315,6 @@ def _strip(text: str, lines: Ranges) -> Ranges:
     while stop > 1 and _is_blank(text, lines[stop - 1]):
         stop -= 1
     return lines[:stop]
-
-
-def _find_base(text: str, lines: Ranges) -> int:
-    """Return the lowest indent of the lines that are not blank."""
-    return min((find_indent(text, line) for line in lines if not _is_blank(text, line)), default=0)
 
 
 def _is_blank(text: str, line: Range) -> bool:

@@ -11,9 +11,8 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.identities import LONGEST_IDENTITY, MOST_IDENTITIES, is_identity
 from tersely.split.lines import Format, Lines, Range
-from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.nodes import DEEPEST, Node, Sizes, mark_identities
 from tersely.units import Series
 
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
@@ -160,21 +159,14 @@ class _Reader:
         if end - done.start <= self._size:
             return Node(done.start, end)
         if done.is_object:
-            self._find_anchors(done.children)
+            mark_identities(done.children, self._find_key)
             series = Series('"', '": "…"', ",", is_numbered=True)
             return Node(done.start, end, done.children, series)
         return Node(done.start, end, self._join_tiny(done.children), Series('"', '"', ","))
 
-    def _find_anchors(self, members: list[Node]) -> None:
-        """Mark the members that say which record an object is."""
-        found = 0
-        for member in members:
-            if found == MOST_IDENTITIES or member.end - member.start > LONGEST_IDENTITY:
-                continue
-            key = _KEY.match(self._text, member.start, member.end)
-            if key and is_identity(key[1]) and _SCALAR.match(self._text, key.end(), member.end):
-                member.is_anchor = True
-                found += 1
+    def _find_key(self, member: Node) -> str | None:
+        key = _KEY.match(self._text, member.start, member.end)
+        return key[1] if key and _SCALAR.match(self._text, key.end(), member.end) else None
 
     def _join_tiny(self, elements: list[Node]) -> list[Node]:
         if len(elements) <= _MANY:

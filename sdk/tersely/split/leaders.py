@@ -32,7 +32,6 @@ _PROGRESS = re.compile(
 )
 """A line such as `[3/40] Building a.o`, `3/8 Test #3: a`, `Step 3/9 : RUN a` or `Start 3: a`."""
 _FAILURES = re.compile(r"\s*(\d+) fail(?:ing|ures?|ed)\s*:?")
-_FAILURE = re.compile(r"\s*\d+\) \S")
 _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
@@ -45,10 +44,10 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     They all differ, but have the same first word, or differ only in it. The runs right below them begin
     alike, but not like the leaders. Sentences may be above a first line with a sign such as `●`.
     """
-    above = next((at for at, place in enumerate(places) if place.block.kind != "sentence"), 0)
+    above = next((at for at, place in enumerate(places) if place.kind != "sentence"), 0)
     if places and _is_marked(places[above]):
         places = places[above:]
-    if not places or first_word(places[0])[:1] in BULLETS or any(p.block.kind == "heading" for p in places):
+    if not places or first_word(places[0])[:1] in BULLETS or any(p.kind == "heading" for p in places):
         return []  # headings divide a text anyway
     if opens(first := places[0]):
         return []  # its record ends where the block is closed
@@ -57,9 +56,13 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     leaders = [
         at
         for at, place in enumerate(starts)
-        if place.block.kind == first.block.kind != "sentence"
+        if place.kind == first.kind != "sentence"
         and place.indent == first.indent
-        and (_are_marked(place, first) or (len(rest) > 1 and place.line.split()[1:] == rest))
+        and (
+            first_word(place) == first_word(first)
+            or all(map(_is_marked, (place, first)))
+            or (len(rest) > 1 and place.line.split()[1:] == rest)
+        )
     ]
     ends = {*leaders, len(starts)}
     below = [shape(starts[at + 1].line) for at in leaders if at + 1 not in ends]
@@ -71,26 +74,14 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
     # `Ada (1):` is no leader if the run below it begins with `Bob (3):`.
     inner = [starts[at + 1] for at in leaders if at + 1 not in ends]
-    is_alike |= first.has_body and all(place.has_body and _ends_like(place, first) for place in inner)
+    forms = {(len(words := place.line.split()), shape("".join(words[-1:]))) for place in (first, *inner)}
+    is_alike |= len(forms) == 1 and all(place.has_body for place in (first, *inner))
     # `error[E1]:` is none above `error[E2]:`. `POST /a` is none if `GET /b` has the same lines below it.
     is_alike |= any(_DIGITS.sub("0", first_word(p)) == _DIGITS.sub("0", first_word(first)) for p in inner)
     shapes = [shape(place.line) for place in starts]
-    is_alike |= any(
-        at not in ends and at - 1 not in ends and shapes[at] != below[0] == shapes[at + 1]
-        for at in range(leaders[0], len(starts) - 1)
-    )
+    later = [at for at in range(leaders[0], len(starts) - 1) if at not in ends and at - 1 not in ends]
+    is_alike |= any(shapes[at] != below[0] == shapes[at + 1] for at in later)
     return [] if is_alike else [starts[at] for at in leaders]
-
-
-def _ends_like(place: Place, first: Place) -> bool:
-    """Return whether two lines have the same number of words, and last words of the same shape."""
-    words, others = place.line.split(), first.line.split()
-    return len(words) == len(others) and shape(words[-1]) == shape(others[-1])
-
-
-def _are_marked(place: Place, first: Place) -> bool:
-    """Return whether two lines have the same first word, or both begin with a sign such as `●` or `×`."""
-    return first_word(place) == first_word(first) or all(map(_is_marked, (place, first)))
 
 
 def _is_marked(place: Place) -> bool:
@@ -115,11 +106,13 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
     run. A text with other log entries has no such parts.
     """
     starts = [place for place in places if place.starts_run]
-    masks = {place: " ".join(_VARYING.sub("0", place.line).split()) for place in starts if _has_time(place)}
+    short = [p for p in starts if p.kind in ("line", "log") and len(p.line) <= _LONGEST_STAMP]
+    timed = [p for p in short if _CLOCK.search(p.line) and not (p.speaks or CUE.match(p.line))]
+    masks = {place: " ".join(_VARYING.sub("0", place.line).split()) for place in timed}
     counts = Counter(masks.values())
     stamps = {place for place, mask in masks.items() if counts[mask] > 1}
     parts = sum(above in stamps and place not in stamps for above, place in pairwise(starts))
-    is_log = any(place.block.kind == "log" and place not in stamps for place in places)
+    is_log = any(place.kind == "log" and place not in stamps for place in places)
     return [] if parts < 2 or is_log else [place for place in starts if place in stamps]
 
 
@@ -155,15 +148,15 @@ def _read_header(place: Place) -> Sequence[Place]:
     """
     header: list[Place] = []
     line: Place | None = place
-    if place.block.kind == "log" and place.below and place.below.block.kind != "log":
+    if place.kind == "log" and place.below and place.below.kind != "log":
         header, line = [place], None
-    while line and line.run == place.run and line.block.kind in ("line", "heading"):
+    while line and line.run == place.run and line.kind in ("line", "heading"):
         header.append(line)
         line = line.below
     stamp = next((at for at, line in enumerate(header[:3]) if _is_dated(line)), None)
     header = header[:1] if stamp == 0 else header
     is_header = stamp is not None and len(header) <= _LONGEST_HEADER
-    is_heading = place.block.kind == "heading" and place.line.lstrip()[:1] != "["
+    is_heading = place.kind == "heading" and place.line.lstrip()[:1] != "["
     are_labels = all(LABEL.match(line.line) for line in header)
     return header if is_header and not (is_heading or are_labels or CLAUSE.match(place.line)) else ()
 
@@ -185,7 +178,7 @@ def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
         return []
     first, *others = [part for part in parts if part] or [[]]
     leaders = [part[0] for part in others]
-    are_records = all(part[0].run < part[-1].run and part[0].block.kind == "line" for part in others)
+    are_records = all(part[0].run < part[-1].run and part[0].kind == "line" for part in others)
     if len(leaders) < 2 or not are_records or len({place.line for place in leaders}) < len(leaders):
         return []
     shapes = {shape(place.line) for place in leaders}
@@ -195,7 +188,7 @@ def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
 def find_fronted(places: Sequence[Place]) -> Sequence[Place]:
     """Return the first lines of posts that begin with fields between rules, as in a thread of `gh`."""
     _, parts = _part_at_rules(places)
-    if any(part and part[-1].block.kind == "heading" for part in parts):
+    if any(part and part[-1].kind == "heading" for part in parts):
         return []  # the rule is below the heading of the fields
     fronts = [part[0] for part, text in pairwise(parts) if _are_fields(part) and not _are_fields(text)]
     return fronts if len(fronts) > 1 else []
@@ -212,13 +205,13 @@ def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
     blocks: list[Place] = []  # fields that are one block, as the first ones of a text may be
     group: list[Place] = []
     for place in places:
-        if place.block.kind == "line" and LABEL.match(place.line) and not _has_cells(place):
+        if place.kind == "line" and LABEL.match(place.line) and not _has_cells(place):
             group = [*group, place] if group and group[-1].run == place.run else [place]
             continue
         if len(group) > 1 and _has_cells(place) and group[0].indent == margin:
             groups[tuple(map(first_word, group))].append(group)
         group = []
-        if place.block.kind == "yaml" and place.below and _has_cells(place.below):
+        if place.kind == "yaml" and place.below and _has_cells(place.below):
             blocks.append(place)
     captions: dict[Place, list[Place]] = {}
     for names, own in groups.items():
@@ -231,7 +224,7 @@ def find_captions(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 
 def _has_cells(place: Place) -> bool:
-    return place.block.kind in ("row", "table") or len(GAP.findall(place.line)) > 1
+    return place.kind in ("row", "table") or len(GAP.findall(place.line)) > 1
 
 
 def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:
@@ -241,30 +234,26 @@ def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:
     such parts.
     """
     found: dict[Place, list[Place]] = {}
-    for (run, kind), group in groupby(places, lambda place: (place.run, place.block.kind)):
+    for (run, kind), group in groupby(places, lambda place: (place.run, place.kind)):
         first, *others = group
         below = (others or [first])[-1].below
         if kind != "line" or len(others) >= _LONGEST_HEADER - 1 or below is None or below.run > run + 1:
             continue
         has_period = any(PERIOD.search(place.line) for place in (first, *others))
-        if has_period and below.block.kind in ("list_item", "sentence"):
+        if has_period and below.kind in ("list_item", "sentence"):
             found[first] = others
     return found if len(found) > 1 else {}
 
 
 def find_progress(places: Sequence[Place]) -> Sequence[Place]:
     """Return the lines that count the steps of a job, if one of them has output right below."""
-    steps = [
-        (place, found["all"])
-        for place in places
-        if place.block.kind != "sentence" and (found := _PROGRESS.match(place.line))
-    ]
+    found = ((place, _PROGRESS.match(place.line)) for place in places if place.kind != "sentence")
+    steps = [(place, step["all"]) for place, step in found if step]
     counts = Counter(number for _, number in steps)
     counted = [place for place, number in steps if counts[number] > 2]
     others = {*counted, None}
-    has_output = any(
-        place.below not in others and place.below.run == place.run for place in counted if place.below
-    )
+    below = ((place.run, place.below) for place in counted if place.below)
+    has_output = any(line not in others and line.run == run for run, line in below)
     return counted if has_output else []
 
 
@@ -272,31 +261,17 @@ def _part_at_rules(places: Sequence[Place]) -> tuple[str, list[list[Place]]]:
     """Return the most frequent rule, and the parts between all such rules; "" if it does not recur."""
     rules = Counter(place.line.strip() for place in places if is_rule(place.block, place.line))
     rule, count = rules.most_common(1)[0] if rules else ("", 0)
-    parts: list[list[Place]] = [[]]
-    for place in places if count > 1 else ():
-        if place.line.strip() == rule:
-            parts.append([])
-        else:
-            parts[-1].append(place)
-    return (rule if count > 1 else ""), parts
+    if count < 2:
+        return "", [[]]
+    at = [number for number, place in enumerate(places) if place.line.strip() == rule]
+    return rule, [list(places[left + 1 : right]) for left, right in pairwise([-1, *at, len(places)])]
 
 
 def _are_fields(part: Sequence[Place]) -> bool:
     """Return whether lines are names and values of one run."""
     count = sum(place.block.last - place.block.first for place in part)
-    are_named = all(place.block.kind in ("line", "row") and LABEL.match(place.line) for place in part)
+    are_named = all(place.kind in ("line", "row") and LABEL.match(place.line) for place in part)
     return count > 1 and part[0].run == part[-1].run and are_named
-
-
-def _has_time(place: Place) -> bool:
-    if place.block.kind not in ("line", "log") or len(place.line) > _LONGEST_STAMP or place.speaks:
-        return False
-    return CUE.match(place.line) is None and _CLOCK.search(place.line) is not None
-
-
-def _read(place: Place) -> int:
-    """Return the first number of a line."""
-    return int(found[0]) if (found := _DIGITS.search(place.line)) else 0
 
 
 def find_failures(places: Sequence[Place]) -> Iterator[Place]:
@@ -304,13 +279,12 @@ def find_failures(places: Sequence[Place]) -> Iterator[Place]:
 
     What a failure says may be indented less.
     """
-    left = 0
-    last = 0
+    count = last = 0
     for place in places:
         if found := _FAILURES.fullmatch(place.line):
-            left, last = int(found[1]), 0
-        elif left and place.starts_run and _FAILURE.match(place.line) and _read(place) == last + 1:
-            left, last = left - 1, last + 1
+            count, last = int(found[1]), 0
+        elif last < count and place.starts_run and place.line.strip().startswith(f"{last + 1}) "):
+            last += 1
             yield place
 
 

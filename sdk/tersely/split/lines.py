@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from tersely.split.fragments import are_fragments
@@ -62,7 +62,7 @@ class Lines:
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
             take, so that they stay linear.
         csv_budget, code_budget: the same for CSV, and for Python and fenced blocks.
-        none_before: for each format, the index of the line before which a search has found none.
+        none_before: for each `Format.find_end`, the line before which it is not to be tried again.
         record_keys: the keys that begin records, which are no settings.
     """
 
@@ -71,13 +71,9 @@ class Lines:
         self.has_gaps = has_gaps
         self.texts = text.split("\n")
         self.is_fragmented = are_fragments(self.texts)
-        self.starts: list[int] = []
-        start = 0
-        for line in self.texts:
-            self.starts.append(start)
-            start += len(line) + 1
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.texts[:-1])]
         self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
-        self.none_before = Counter[Kind]()
+        self.none_before = Counter[FindEnd]()
         self.record_keys = set[str]()
         self._found: dict[re.Pattern[str], bool] = {}
         self._indents: dict[int, int] = {}
@@ -150,11 +146,6 @@ class Lines:
         return self._likenesses[index]
 
 
-def starts_run(runs: Sequence[int], at: int) -> bool:
-    """Return whether a block begins a run, given the number of the run of each block."""
-    return at == 0 or runs[at - 1] != runs[at]
-
-
 def remove_prefix(line: str) -> str:
     """Return a line without the sign of a quotation or a comment that it begins with."""
     return line[found.end() :] if (found := PREFIX.match(line)) else line
@@ -191,6 +182,12 @@ def end_above(lines: Lines, index: int) -> int:
     return lines.end_of(index - 1) if index else 0
 
 
+FindEnd = Callable[[Lines, int], int | None]
+"""Returns the index after the last line of the block that starts at an index; None if none starts there.
+
+It may write into `Lines.none_before`, so that it is not called again for lines that it has read."""
+
+
 class Format(NamedTuple):
     """A kind of structure: which lines may start a block of it, and where the block ends."""
 
@@ -198,8 +195,7 @@ class Format(NamedTuple):
     start: re.Pattern[str]
     """Matches at the start of every line that may start a block. It is tried on nearly every line, so it
     must be fast, and look at most at the line below."""
-    find_end: Callable[[Lines, int], int | None]
-    """Returns the index after the last line of the block that starts at an index; None if none starts."""
+    find_end: FindEnd
     only_starts_paragraphs: bool = False
 
 
@@ -229,10 +225,8 @@ def unify_crlf(text: str) -> str:
 
 
 def find_lines(text: str, start: int, end: int) -> Iterator[Range]:
-    """Yield the ranges of the lines in `text[start:end]` that are not blank, without their line breaks."""
-    for line in _LINE.finditer(text, start, end):
-        if line[0] and not line[0].isspace():
-            yield line.span()
+    """Return the ranges of the lines in `text[start:end]` that are not blank, without their line breaks."""
+    return (line.span() for line in _LINE.finditer(text, start, end) if line[0].strip())
 
 
 def list_whole_lines(text: str, start: int, end: int) -> list[Range]:
@@ -288,9 +282,23 @@ class Block(NamedTuple):
     start: int
     end: int
     kind: Kind
+    line: str
+    """Its first line."""
     prefix: str = ""
     """The sign before each of its lines, if it is a quotation or a comment, for example."""
+    run: int = 0
+    """Number of its run, once that is known (see `Place.run`)."""
 
     @property
     def is_one_line(self) -> bool:
         return self.last - self.first == 1
+
+
+def make_block(lines: Lines, first: int, last: int, kind: Kind, prefix: str = "") -> Block:
+    """Return the block of the lines first..last-1."""
+    return Block(first, last, lines.starts[first], lines.end_of(last - 1), kind, lines.texts[first], prefix)
+
+
+def starts_run(blocks: Sequence[Block], at: int) -> bool:
+    """Return whether a block begins a run."""
+    return at == 0 or blocks[at - 1].run != blocks[at].run

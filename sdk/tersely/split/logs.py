@@ -1,14 +1,22 @@
-"""Logs: entries, and which of them are alike.
+"""Logs: entries, and which of them are alike; logs of several sources.
 
 Entries stay single units. They form one series. A mark in it says how many of the missing entries are like
 the entry above. Two entries are alike if their first lines are the same without numbers and quoted texts.
+
+`docker compose logs` and `kubectl logs --prefix` print the lines of several containers in turn. CI systems
+print the name of a step or a time before each line of any text. Each source is split as a text of its own.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 from tersely.split.lines import Format, Lines
+from tersely.split.prefixed import Group, Line, Prefixed, list_lines, list_needs, merge_links
+from tersely.units import Series, Unit
 
 _STAMP = re.compile(
     r"""[^\S\n]*[\[(<]?(?:
@@ -39,6 +47,11 @@ _DETAIL = re.compile(r"\s(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION):[^\S\n
 """The word before what PostgreSQL adds to the entry above."""
 _VARIABLE = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\b0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[\w.:,/+-]*")
 _LONGEST_SHAPE = 200
+_LINE_STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3,9}Z(?: (?:stdout|stderr) [FP])?(?: |$)"
+_SOURCE_NAME = rf"[\w.-]+[-_]\d+ *\||\[pod/[^\]\s]+\]|[^\t\n]+\t[^\t\n]+(?=\t{_LINE_STAMP})"
+_SOURCE = re.compile(rf"(?:(?P<name>{_SOURCE_NAME})[ \t]?)?(?:{_LINE_STAMP})?", re.MULTILINE)
+_STREAM = re.compile(rf"{_LINE_STAMP}|{_SOURCE_NAME}", re.MULTILINE)
+_FEWEST = 3
 
 
 def _find_entry_end(lines: Lines, index: int) -> int | None:
@@ -48,14 +61,13 @@ def _find_entry_end(lines: Lines, index: int) -> int | None:
     None if the entry is a single line that is too long.
     """
     end = index + 1
-    while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(index):
-        if starts_entry(lines.texts[end]):
+    has_details = False
+    while end < len(lines) and not lines.is_blank(end):
+        if _is_detail(lines, index, end) and lines.is_short(index, end + 1):
+            has_details = True
+        elif lines.indent(end) <= lines.indent(index) or (not has_details and starts_entry(lines.texts[end])):
             break
         end += 1
-    while end < len(lines) and _is_detail(lines, index, end) and lines.is_short(index, end + 1):
-        end += 1
-        while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(index):
-            end += 1
     return end if end > index + 1 or lines.is_short(index, end) else None
 
 
@@ -96,3 +108,70 @@ def find_shape(text: str, start: int, end: int) -> str:
     """Return what the first line of the entry in `text[start:end]` has in common with others like it."""
     line = text[start : min(end, start + _LONGEST_SHAPE)].split("\n", 1)[0]
     return " ".join(_VARIABLE.sub("#", line).split())
+
+
+def _find_stream_end(lines: Lines, index: int) -> int | None:
+    """Return the index after three or more lines that have names, or times before a text with indents."""
+    first = _SOURCE.match(lines.texts[index])
+    has_name = first is not None and first["name"] is not None
+    end, is_indented = index, False
+    while end < len(lines) and (found := _SOURCE.match(lines.texts[end])) and found[0]:
+        if (found["name"] is not None) != has_name:
+            break
+        is_indented |= lines.texts[end][found.end() :][:1] in (" ", "\t")
+        end += 1
+    if end - index >= _FEWEST and (has_name or is_indented):
+        return end
+    lines.none_before[_find_stream_end] = end
+    return None
+
+
+STREAMS = Format("numbered", _STREAM, _find_stream_end)
+
+
+def open_streams(
+    text: str, start: int, end: int, first: int, arrange: Callable[[Prefixed], Sequence[Unit]]
+) -> list[Unit]:
+    """Return the units of a log, the first at position `first`. Lines that are not neighbours share no unit.
+
+    Args:
+        arrange: returns the units of the body of a source.
+    """
+    groups: list[Group] = []
+    needs: list[tuple[int, ...]] = []  # the numbers of the groups that each group needs
+    numbers = {at: number for number, (at, _) in enumerate(list_lines(text, start, end))}
+    for lines in _read_sources(text, start, end):
+        own = lines.group(arrange(lines))
+        needs += list_needs(own, [[len(groups) + number] for number in range(len(own))])
+        groups += own
+    pieces: list[tuple[int, int, int]] = []  # start, end, and number of the group
+    for number, (lines, _) in enumerate(groups):
+        numbered = [(numbers[line.start] - at, line) for at, line in enumerate(lines)]
+        for _, run in groupby(numbered, key=lambda entry: entry[0]):
+            near = [line for _, line in run]
+            pieces.append((near[0].start, near[-1].end, number))
+    pieces.sort()
+    places: dict[int, list[int]] = defaultdict(list)
+    for position, (_, _, number) in enumerate(pieces, first):
+        places[number].append(position)
+    series = Series(flows=True)
+    units: list[Unit] = []
+    for position, (begin, stop, number) in enumerate(pieces, first):
+        heads = {at for need in needs[number] for at in places[need]}
+        heads |= {places[number][0]} - {position}
+        link = merge_links(groups[number][1], series, tuple(sorted(heads)))
+        units.append(Unit(begin, stop, "code", True, link=link))
+    return units
+
+
+def _read_sources(text: str, start: int, end: int) -> Iterator[Prefixed]:
+    """Return the lines of each source in a log."""
+    rows = [(at, line, found) for at, line in list_lines(text, start, end) if (found := _SOURCE.match(line))]
+    has_indent = any(line[found.end() :][:1] in (" ", "\t") for _, line, found in rows)
+    # Times before entries belong to these, if no line is indented.
+    keeps_time = not has_indent and all(found["name"] for _, _, found in rows)
+    sources: dict[str | None, list[Line]] = defaultdict(list)
+    for at, line, found in rows:
+        body = found.end("name") + 1 if keeps_time else found.end()
+        sources[found["name"]].append(Line(at, at + min(body, len(line)), at + len(line)))
+    return (Prefixed(text, lines, are_numbered=False) for lines in sources.values())

@@ -31,7 +31,9 @@ _ORG = (
     re.compile(r"^\*{2,6} +\S(?!.*\*[ \t]*$)", re.MULTILINE),
     re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
 )
-_SIGNED = re.compile(r"^(?:={1,6} +\S|={2,6}[^=\n]+={2,6}[ \t]*$)", re.MULTILINE)
+WIKITEXT = r"={2,6}[^=\n]+={2,6}[ \t]*$"
+"""A heading of wikitext, as a pattern."""
+_SIGNED = re.compile(rf"^(?:={{1,6}} +\S|{WIKITEXT})", re.MULTILINE)
 _CLOSED = re.compile(r"(={2,6})[^=]+\1\s*")
 """A heading of wikitext, which may be right below other text."""
 _ASCIIDOC = (
@@ -102,9 +104,8 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
         is_roman = letter in "ivx" and any(map(_ROMAN.match, neighbours))
         return is_roman or chr(ord(letter) - 1) + "." in near or chr(ord(letter) + 1) + "." in near
     if item["number"] and not starts_paragraph and int(item["number"]) != 1:
-        return texts[index - 1].rstrip().endswith((":", ".", ";")) or _goes_on(
-            lines, index, int(item["number"])
-        )
+        is_below_end = texts[index - 1].rstrip().endswith((":", ".", ";"))
+        return is_below_end or _continues_numbers(lines, index, int(item["number"]))
     return True
 
 
@@ -114,15 +115,14 @@ def is_reference(lines: Lines, index: int) -> bool:
     entry = _REFERENCE.match(lines.texts[index])
     if entry is None:
         return lines.texts[index].lstrip().startswith("\\bibitem")
-    near = {
-        found[1] for line in lines.texts[max(0, index - _NEAR) : index] if (found := _REFERENCE.match(line))
-    }
+    above = map(_REFERENCE.match, lines.texts[max(0, index - _NEAR) : index])
+    near = {found[1] for found in above if found}
     below = lines.texts[index + 1 : index + _NEAR]
     near |= {str(int(found[1]) - 2) for line in below if (found := _REFERENCE.match(line))}
     return str(int(entry[1]) - 1) in near
 
 
-def _goes_on(lines: Lines, index: int, number: int) -> bool:
+def _continues_numbers(lines: Lines, index: int, number: int) -> bool:
     """Return whether an item continues the numbers of an item near above it, with indented lines."""
     indent = lines.indent(index)
     for above in range(index - 1, max(index - _NEAR, 0) - 1, -1):
@@ -148,9 +148,8 @@ def is_in_record(lines: Lines, first: int, end: int) -> bool:
         return False
     around = (lines.texts[first - 1], lines.texts[end])
     named = [_NAMED.match(line) is not None for line in around]
-    return any(named) and all(
-        name or (line[:1].isspace() and line.strip() != "") for name, line in zip(named, around, strict=True)
-    )
+    goes_on = [line[:1].isspace() and line.strip() != "" for line in around]
+    return any(named) and all(map(any, zip(named, goes_on, strict=True)))
 
 
 def _find_marked_end(lines: Lines, index: int) -> int | None:

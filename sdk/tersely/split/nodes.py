@@ -8,8 +8,9 @@ child belongs. If children are left out, a mark counts them, in a form in which 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
 from tersely.split.lines import PREFIX, Lines, Range, find_lines, is_wordy, strip
@@ -22,6 +23,15 @@ _WRAPPED = 24
 """Fewest code points of a line of a comment or quotation whose sentence goes on in the next line."""
 DEEPEST = 40
 """Largest number of containers inside each other that are opened. Anything deeper is one part."""
+_MOST_IDENTITIES = 2
+"""Largest number of keys of a record that are kept with each of its others."""
+LONGEST_IDENTITY = 140
+"""Largest number of code points of such a key with its value."""
+_IDENTITY = re.compile(
+    r"(?:.*[:_-])?(?:id|uid|uuid|guid|dn|sku|name|title|label|subject|symbol|key|code|kind|path|file|filename|url|loc"
+    r"|host|hostname|email|username|(?:group|artifact|package|bundle|module|operation)-?id)",
+    re.IGNORECASE,
+)
 
 
 class Sizes(NamedTuple):
@@ -60,7 +70,7 @@ class Node:
             self.children, self.series = children, series
 
 
-def goes_on(line: str, below: str, signs: re.Pattern[str] = PREFIX) -> bool:
+def continues_sentence(line: str, below: str, signs: re.Pattern[str] = PREFIX) -> bool:
     """Return whether a sentence of a comment or quotation goes on in the line below. Both lines begin with
     the same of some `signs`."""
     sign, next_sign = signs.match(line), signs.match(below)
@@ -76,7 +86,7 @@ def join_wrapped(text: str, lines: Sequence[Range]) -> list[Range]:
     joined: list[Range] = []
     last = (0, 0)
     for line in lines:
-        if joined and goes_on(text[slice(*last)], text[slice(*line)]):
+        if joined and continues_sentence(text[slice(*last)], text[slice(*line)]):
             joined[-1] = (joined[-1][0], line[1])
         else:
             joined.append(line)
@@ -100,6 +110,22 @@ def mark_name(text: str, nodes: Sequence[Node]) -> None:
     """Make the first node of a block an anchor if it is short and names the block, as `name = "a"` does."""
     if nodes and _NAME.match(text, nodes[0].start) and nodes[0].end - nodes[0].start <= _LONGEST_NAME:
         nodes[0].is_anchor = not nodes[0].children
+
+
+def is_identity(key: str) -> bool:
+    """Return whether a key, such as `id` or `hostname`, says which record it belongs to."""
+    return _IDENTITY.fullmatch(key) is not None
+
+
+def mark_identities(members: Sequence[Node], find_key: Callable[[Node], str | None]) -> None:
+    """Make anchors of the first members of a record that say which record it is, if they are short.
+
+    `find_key` returns the key of a member; None if the member holds others.
+    """
+    short = (member for member in members if member.end - member.start <= LONGEST_IDENTITY)
+    named = (member for member in short if (key := find_key(member)) and is_identity(key))
+    for member in islice(named, _MOST_IDENTITIES):
+        member.is_anchor = True
 
 
 def join_lines_below(text: str, start: int, end: int, size: int) -> list[Node]:

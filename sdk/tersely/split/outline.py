@@ -12,11 +12,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tersely.split import comments, headlines, surroundings, terms
+from tersely.split import enclosures, headlines, surroundings
 from tersely.split.cycles import find_cycles
 from tersely.split.depths import Depths
-from tersely.split.enclosures import SILENT, Enclosures, find_anchor, find_names, names_columns, names_record
-from tersely.split.heads import Head, State
+from tersely.split.heads import Head, State, add_title, list_titles_around
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
@@ -32,7 +31,7 @@ _DEEPEST = 16
 _MAX_HEADS = 64
 """If a head needs more units than this, the blocks under it do not need them, so that chains stay short."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
-_SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{SILENT}")
+_SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{enclosures.SILENT}")
 """A line that says nothing: `}`, `} -> null` of Terraform, `\\hline` of LaTeX, or the number of a table."""
 
 
@@ -57,7 +56,7 @@ class _LinkFinder:
         self._dividers: set[int] = set()  # lines that only divide or close: frames even if nothing needs them
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
-        self._comments = {-1, *(place.units[0] for place in places if comments.is_note(place))}
+        self._comments = {-1, *(place.units[0] for place in places if enclosures.is_note(place))}
         """Comments, and -1 for no unit. A head is kept with the first other unit under it."""
         self._names: dict[int, int] = {}
         """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
@@ -67,19 +66,20 @@ class _LinkFinder:
         self._around = surroundings.Surroundings(places)
         self._headers = self._around.thread.add_headers(find_headers(places, lines, self._around.comments))
         self._frames = {*self._around.comment_units}
-        self._enclosures = Enclosures(places, lines)
+        self._begin_lines, self._end_lines = enclosures.find_enclosures(places, lines)
         self._quotes_often = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
         """Return the links; see `find_links`."""
         state = State()
         for place in self._places:
+            is_edge = place in self._begin_lines or place in self._end_lines
             is_comment = place.units[0] in self._around.comment_units
-            if place.block.kind == "heading" and not is_comment and not self._enclosures.holds(place):
+            if place.kind == "heading" and not is_comment and not is_edge:
                 self._add_heading(place, state)
                 continue
             self._close(place, state)
-            if state.begins and self._enclosures.ends(place):
+            if state.begins and place in self._end_lines:
                 self._end(place, state)
                 continue
             if divides := is_rule(place.block, place.line):
@@ -105,9 +105,9 @@ class _LinkFinder:
         frames = self._dividers | {at for needs in self._needs.values() for at in needs if at in self._frames}
         headlines.tie_labels(self._places, self._needs, self._bodies)
         self._tie_heads()
-        comments.tie_comments(self._places, self._needs)
+        enclosures.tie_comments(self._places, self._needs)
         headlines.tie_underlines(self._places, self._needs)
-        terms.tie_terms(self._places, self._needs)
+        headlines.tie_terms(self._places, self._needs)
         links: dict[int, Link] = {}
         for unit in sorted(self._needs.keys() | frames):
             needs = tuple(sorted(self._needs.get(unit, set[int]()) - {unit}))
@@ -138,7 +138,7 @@ class _LinkFinder:
 
     def _head(self, unit: int, place: Place, depth: float = 0) -> Head:
         units = (*self._find_heads(unit), unit)
-        is_line = place.block.kind != "sentence"
+        is_line = place.kind != "sentence"
         return Head(units, place.indent, place.run, depth, place.run, is_line=is_line, begin=unit)
 
     def _close(self, place: Place, state: State) -> None:
@@ -168,16 +168,16 @@ class _LinkFinder:
                 state.continued = ended
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
-            is_apart = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
+            is_apart = self._lines.is_blank(place.block.first - 1) or place.kind == "code"
             if is_apart or (place.above and place.above.indent <= state.record.indent):
                 state.record = None
         if place in self._records.repeated:
             state.record = state.announcer = None
         while state.announcer and not self._around.is_announced(place, state.announcer, bool(state.parents)):
             state.announcer = state.announcer.outer
-        if state.label and not self._around.goes_on(place, state.label):
+        if state.label and not self._around.continues_value(place, state.label):
             state.label = None
-        if state.entry and (run != state.entry.run or starts_entry(self._lines.texts[place.block.first])):
+        if state.entry and (run != state.entry.run or starts_entry(place.block.line)):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
             is_label = headlines.is_label(subject, place) or subject in self._around.names
@@ -190,12 +190,12 @@ class _LinkFinder:
         if state.quote and self._around.ends_quote(place):
             state.quote, state.sender = None, state.sender if place.block.prefix else None
         # A rule between records is not part of the record above it.
-        next_run = place.below.run if place.below and is_rule(place.block, line) else run
+        next_run = place.below.run if place.below and is_rule(place.block, place.line) else run
         is_record = place.starts_run and not place.is_titled and self._records.holds(next_run)
         if state.sender and is_record and indent <= state.sender.indent:
             state.end_text(state.sender)
         state.end_clauses(place)
-        if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
+        if state.separator and (place.kind != "line" or run != state.separator.run + 1):
             state.separator = None
         if is_question := QUESTION.match(line) is not None:
             state.end_record(state.question)
@@ -212,7 +212,7 @@ class _LinkFinder:
             self._needs[unit] = {*self._needs.get(unit, ()), closer, *head.anchor}
 
     def _end(self, place: Place, state: State) -> None:
-        """Close a section, such as BEGIN to END (`Enclosures`); its units need its first and last lines."""
+        """Close a section, such as BEGIN to END; its units need its first and last lines."""
         first_line, last_unit = state.begins.pop(), place.units[-1]
         state.end_record(first_line)
         self._needs[last_unit] = set(first_line.units)
@@ -227,7 +227,7 @@ class _LinkFinder:
         ended = state.end_at_heading(depth, place)
         announcer = state.announcer if place.is_announced else ended
         parents = [head for head in state.parents if place.has_body and head.indent < place.indent]
-        above = [*state.headings, *state.titles.list_around(place.line), *state.begins, *parents]
+        above = [*state.headings, *list_titles_around(state.titles, place.line), *state.begins, *parents]
         self._need(place, [*above, *filter(None, [state.sender, announcer, state.start_section()])])
         self._frames.add(place.units[0])
         head = self._head(place.units[0], place, depth)
@@ -236,13 +236,13 @@ class _LinkFinder:
 
     def _add_heads(self, place: Place, state: State) -> None:
         """Remember a block if it is a head of blocks after it."""
-        first, last, kind = place.units[0], place.units[-1], place.block.kind
+        first, last, kind = place.units[0], place.units[-1], place.kind
         is_announced = state.announcer is not None
         if kind == "log":
             state.entry = self._head(first, place)
             if surroundings.announces_entries(place):
                 self._announce(first, place, state).text_indent = find_text_indent(place.line)
-        elif self._enclosures.begins(place):
+        elif place in self._begin_lines:
             self._frames.add(first)
             if len(state.begins) < _DEEPEST:
                 state.begins.append(self._head(first, place))
@@ -250,7 +250,7 @@ class _LinkFinder:
             self._add_text(place, state)
         if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
             self._add_parent(place, state)
-        is_quote = self._quotes_often and _QUOTED.match(self._lines.texts[place.block.first])
+        is_quote = self._quotes_often and _QUOTED.match(place.block.line)
         if is_quote and not (is_announced and self._around.is_marked(place)):
             state.quote = self._head(last, place)
 
@@ -269,7 +269,7 @@ class _LinkFinder:
             state.question.is_line = True  # so the question is kept with the first unit of its answer
         elif place.speaks and not ANSWER.match(line):
             state.speaker = replace(self._head(first, place), line=line)
-        is_title = surroundings.is_title(place)
+        is_title = surroundings.is_clause_title(place)
         self._frames.update(place.units if is_title else place.units[: RUN_IN.match(line) is not None])
         if clause and (is_title or surroundings.is_clause(place, clause)):
             head = self._head(last if is_title else first, place, clause["number"].count("."))
@@ -278,7 +278,7 @@ class _LinkFinder:
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
             if is_title:
-                state.titles.add(clause["number"], head)
+                state.titles = add_title(state.titles, clause["number"], head)
         has_colon = announces(self._lines.texts[place.block.last - 1])
         if has_colon or headlines.introduces(place):
             level = place.below.block.prefix.count(">") if place.below else 0
@@ -305,9 +305,9 @@ class _LinkFinder:
         if label and label["value"]:
             state.label = self._head(first, place)
         lacks_anchor = state.begins and not state.begins[-1].anchor
-        if lacks_anchor and (names_columns(place) or names_record(place)):
+        if lacks_anchor and (enclosures.names_columns(place) or enclosures.names_record(place)):
             state.begins[-1].anchor = (first,)
-            self._frames.update((first,) if names_columns(place) else ())
+            self._frames.update((first,) if enclosures.names_columns(place) else ())
 
     def _announce(self, unit: int, place: Place, state: State) -> Head:
         """Remember a line that ends with a colon, and return it as a head."""
@@ -322,7 +322,7 @@ class _LinkFinder:
             return
         is_item = ITEM.match(place.line) is not None
         is_near = below.run == place.run and below.indent > place.indent
-        if place.block.kind == "sentence" and not (is_near or is_item):
+        if place.kind == "sentence" and not (is_near or is_item):
             return  # a paragraph is not the head of an example below it
         if below.run != place.run and state.record and state.record.run == place.run:
             state.parents.append(Head(state.record.units, place.indent, place.run))
@@ -332,11 +332,11 @@ class _LinkFinder:
             parent.indent, parent.is_line, parent.is_option_or_record = place.indent - 1, True, True
             state.parents.append(parent)
             return
-        unit = place.units[-1] if place.block.kind == "sentence" and not is_item else place.units[0]
-        is_term = place.block.kind == "line" and len(place.line.split()) <= MAX_TERM_WORDS
+        unit = place.units[-1] if place.kind == "sentence" and not is_item else place.units[0]
+        is_term = place.kind == "line" and len(place.line.split()) <= MAX_TERM_WORDS
         if is_near and is_term and not LABEL.match(place.line):
             self._frames.add(unit)
-        names = find_names(place) if is_near else []
+        names = enclosures.find_names(place) if is_near else []
         self._needs[unit] = {*self._needs[unit], *names}
         self._names.update(dict.fromkeys(names, unit))
         parent = self._head(unit, place)
@@ -345,6 +345,6 @@ class _LinkFinder:
             parent.begin = begin = state.continued.begin
             parent.units = (*self._find_heads(begin), begin, unit)  # a branch needs none of those between
         parent.is_line |= is_near
-        parent.anchor = find_anchor(place)
+        parent.anchor = enclosures.find_anchor(place)
         parent.is_option_or_record = self._around.is_option(place)
         state.parents.append(parent)

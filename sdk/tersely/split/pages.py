@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from tersely.split.html import blank
-from tersely.split.page_numbers import find_joined_pages
+from tersely.split.lines import is_wordy
 from tersely.units import Unit
 
 _NUMBER = re.compile(
@@ -32,6 +33,20 @@ _SAMPLE = 600
 """Code points on each side of a page break that are looked at."""
 _MOST_BLANK = 12
 """Most blank lines between the text and the footer, or between the running head and the text."""
+_NUMBERED_LINE = re.compile(
+    r"\s*(?:(?P<first>\d{1,4})(?:\s+(?P<right>\D.*?))?|(?P<left>.*?\S)\s+(?P<last>\d{1,4}))\s*"
+)
+"""A line with a number at its start or its end, or with only a number."""
+_LONGEST_HEAD = 140
+"""Most code points of a line with the number of a page."""
+_LONGEST_BESIDE, _FEWEST_LETTERS = 80, 8
+"""Most code points and fewest letters of a line that recurs beside it."""
+_SHORTEST_PAGE, _LONGEST_PAGE = 12, 110
+"""Fewest and most lines of a page."""
+_NEAR = 2
+"""Number of lines on each side of the number of a page that may recur."""
+_FEWEST_WORDS = 6
+"""Fewest words of a line whose sentence goes on in the next page."""
 
 
 class PageBreak(NamedTuple):
@@ -43,7 +58,7 @@ class PageBreak(NamedTuple):
     """Whether a sentence goes on in the next page."""
 
 
-def _goes_on(text: str, start: int, end: int) -> bool:
+def _continues_sentence(text: str, start: int, end: int) -> bool:
     """Return whether a sentence goes on after the page break `text[start:end]`."""
     *above, left = [line.rstrip() for line in text[max(0, start - _SAMPLE) : start].split("\n")[-4:]]
     right = text[end : end + _SAMPLE].lstrip()[:1]
@@ -66,7 +81,8 @@ def find_page_breaks(text: str) -> list[PageBreak]:
     if "\f" in text:
         return _find_at_feeds(text)
     joined = find_joined_pages(text)
-    return [PageBreak(start, end, _goes_on(text, len(text[:start].rstrip()), end)) for start, end in joined]
+    inside = [_continues_sentence(text, len(text[:start].rstrip()), end) for start, end in joined]
+    return [PageBreak(*page, is_inside) for page, is_inside in zip(joined, inside, strict=True)]
 
 
 def _find_at_feeds(text: str) -> list[PageBreak]:
@@ -83,7 +99,7 @@ def _find_at_feeds(text: str) -> list[PageBreak]:
             end = feed + 1
         end = _skip_blank(text, end)
         start = _find_footer(text, feed, breaks[-1].end if breaks else 0)
-        breaks.append(PageBreak(start, end, _goes_on(text, start, end)))
+        breaks.append(PageBreak(start, end, _continues_sentence(text, start, end)))
     end = len(text.rstrip())
     start = _find_footer(text, end, breaks[-1].end if breaks else 0)
     return [*breaks, PageBreak(start, end, False)] if start < end else breaks
@@ -101,8 +117,7 @@ def _read_head(text: str, feed: int) -> tuple[str, int]:
     """Return the first line of the page, without its numbers, and where it ends."""
     start = _skip_blank(text, feed + 1)
     start = text.rfind("\n", feed, start) + 1 or feed + 1
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
+    end = len(text) if (at := text.find("\n", start)) < 0 else at
     return _DIGITS.sub("0", " ".join(text[start:end].split())), end
 
 
@@ -124,3 +139,97 @@ def _find_footer(text: str, feed: int, first: int) -> int:
     if start > first and (_NUMBER.fullmatch(text, start, end) or _FOOTER.fullmatch(text, start, end)):
         return first + len(text[first:start].rstrip())
     return end
+
+
+def find_joined_pages(text: str) -> list[tuple[int, int]]:
+    """Return the ranges between the texts of two pages, in order: the number of a page, and lines beside it
+    that recur.
+
+    In lines of one form, a number rises by one or two from page to page. It is alone in its line on at least
+    three pages, unless it counts from 1 as items do, or a sentence goes on after it. Takes time linear in the
+    length of the text.
+    """
+    lines = text.split("\n")
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    numbers: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for at, line in enumerate(lines):
+        if len(line) <= _LONGEST_HEAD and (found := _NUMBERED_LINE.fullmatch(line)):
+            key = found["left"] or found["right"] or ""
+            numbers[key].append((at, int(found["first"] or found["last"])))
+    ranges: list[tuple[int, int]] = []
+    for key, found in numbers.items():
+        pages = _find_rising(found)
+        if len(pages) < 2 or len(found) > 2 * len(pages) + 2 or len(key.split()) == 1:
+            continue
+        furniture = [*_find_furniture(lines, pages)]
+        is_list = (pages[0], 1) in found and max(map(len, furniture)) == 1
+        is_series = not key and len(pages) > 2 and not is_list
+        if is_series or any(_is_in_sentence(lines, own) for own in furniture):
+            ranges += ((starts[own.start], starts[own.stop] - 1) for own in furniture)
+    return sorted(ranges)
+
+
+def _find_rising(found: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the lines of the longest series of numbers that rise by one or two, a page apart.
+
+    Args:
+        found: lines of one form, and the number in each.
+    """
+    best: list[int] = []
+    last: dict[int, tuple[int, int, int]] = {}  # for each number: its line, the number above it, the length
+    end: int | None = None
+    for at, number in found:
+        length, above = 1, number
+        for step in (1, 2):
+            line, _, size = last.get(number - step, (at, 0, 0))
+            if _SHORTEST_PAGE <= at - line <= _LONGEST_PAGE * step and size >= length:
+                length, above = size + 1, number - step
+        last[number] = (at, above, length)
+        end = number if end is None or length > last[end][2] else end
+    while end is not None:
+        at, above, _ = last[end]
+        best.append(at)
+        end = above if above != end else None
+    return best[::-1]
+
+
+def _find_furniture(lines: Sequence[str], pages: Sequence[int]) -> Iterator[range]:
+    """Yield the lines of the number of each page, with those beside it that recur beside another number."""
+    sides = [[_list_near(lines, at, step) for step in (-1, 1)] for at in pages]
+    near = ({_normalize(lines[line]) for side in own for line in side} for own in sides)
+    counts = Counter(chain.from_iterable(near))
+    for at, own in zip(pages, sides, strict=True):
+        edges = [at, at]
+        for number, side in enumerate(own):
+            for line in side:
+                head = _normalize(lines[line])
+                is_text = head.endswith((".", "!", "?", ";", ",")) or len(head) > _LONGEST_BESIDE
+                if counts[head] < 2 or is_text or sum(map(str.isalpha, head)) < _FEWEST_LETTERS:
+                    break
+                edges[number] = line
+        yield range(edges[0], edges[1] + 1)
+
+
+def _list_near(lines: Sequence[str], at: int, step: int) -> list[int]:
+    """Return the nearest lines above or below a line that are not blank."""
+    near: list[int] = []
+    line = at + step
+    while 0 <= line < len(lines) and len(near) < _NEAR and abs(line - at) < _SHORTEST_PAGE:
+        near += [line] if lines[line].strip() else []
+        line += step
+    return near
+
+
+def _normalize(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _is_in_sentence(lines: Sequence[str], furniture: range) -> bool:
+    """Return whether a sentence goes on in lower case after the number of a page."""
+    above = _list_near(lines, furniture.start, -1)[:1]
+    below = _list_near(lines, furniture.stop - 1, 1)[:1]
+    if not above or not below:
+        return False
+    left, right = lines[above[0]].strip(), lines[below[0]].strip()
+    is_prose = len(left.split()) >= _FEWEST_WORDS and is_wordy(left) and is_wordy(right)
+    return is_prose and left[-1] not in ".!?:;" and right[0].islower()

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tersely.split.counted_titles import is_numbered_title
-from tersely.split.forms import find_forms
+from tersely.split.forms import find_dividers, find_forms, list_labels
 from tersely.split.lines import Block, Lines, remove_prefix, skip_comments, starts_run
 from tersely.split.markdown import is_in_record
 from tersely.split.prose import SPEAKER
 from tersely.split.titles import CENTRED, SECTION, find_apart, find_titles
+from tersely.units import Kind
 
 FIELD_SIGNS = frozenset(":!@$&~^")
 """Signs that may begin each field of a record. Others begin items, comments, quotations or cells."""
@@ -79,6 +80,15 @@ class Place:
     """The other lines of the header of a post or a record that begins here."""
 
     @property
+    def kind(self) -> Kind:
+        return self.block.kind
+
+    @property
+    def next(self) -> Place | None:
+        """The block below it in its run."""
+        return self.below if self.below is not None and self.below.run == self.run else None
+
+    @property
     def has_body(self) -> bool:
         """Whether the line below is indented more."""
         return self.below is not None and self.below.indent > self.indent
@@ -86,13 +96,13 @@ class Place:
     @property
     def is_titled(self) -> bool:
         """Whether it is the first block below a heading."""
-        return self.above is not None and self.above.block.kind == "heading"
+        return self.above is not None and self.above.kind == "heading"
 
     @property
     def is_announced(self) -> bool:
         """Whether it is a heading such as `--- a ---` below a line with a colon that is alone in its run."""
         above = self.above
-        if above is None or not above.starts_run or above.block.kind != "line":
+        if above is None or not above.starts_run or above.kind != "line":
             return False
         return above.line.rstrip().endswith(":") and SECTION.match(self.line) is not None
 
@@ -119,61 +129,27 @@ class Place:
 
 def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> list[Place]:
     """Return a place for each block that has units. There is at least one block."""
-    firsts = [lines.texts[block.first] for block in blocks]
-    runs = _number_runs(lines, blocks, firsts)
-    forms = find_forms(lines, blocks, runs)
-    apart = find_apart(lines, blocks) | forms.keys()
-    titles = apart | find_titles(lines, blocks, runs)
+    runs = _number_runs(lines, blocks)
+    blocks = [block._replace(run=run) for block, run in zip(blocks, runs, strict=True)]
+    labels = list_labels(blocks)
+    forms = find_forms(blocks, labels)
+    apart = find_apart(blocks) | forms.keys()
+    titles = apart | find_titles(lines, blocks, find_dividers(labels, bool(forms)))
     blocks = [block._replace(kind="heading") if at in titles else block for at, block in enumerate(blocks)]
-    entries = list(zip(blocks, firsts, runs, strict=True))
-    spoken = Counter(run for block, line, run in entries if _is_spoken(line, block))
-    flush = Counter(run for _, line, run in entries if run in spoken and not line[:1].isspace())
-    named = Counter(run for _, line, run in entries if run in spoken and SPEAKER.match(line))
-    spoken = Counter({run: count for run, count in spoken.items() if named[run] * 2 >= flush[run]})
-    dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
-    titled = {
-        run
-        for at, (block, line, run) in enumerate(entries)
-        if starts_run(runs, at) and not _is_spoken(line, block)
-    }
-    if len(dialogues) > 2 and dialogues <= titled:
-        dialogues = set[int]()  # they are the fields of records, each below its title
-    cues = {run for _, line, run in entries if CUE.match(line)}
-    guttered = {run for _, line, run in entries if line.strip() == "|"}
-    has_signs = any(map(_SIGNED_BLOCK.match, firsts))
-    indents = [_find_indent(lines, block, has_signs, run in guttered) for block, _, run in entries]
-    columns = {*zip(runs, indents, strict=True)}
-    for number, (run, line) in enumerate(zip(runs, firsts, strict=True)):
-        if (flag := _FLAG.match(line)) and (run, len(flag[0])) in columns:
-            indents[number] = len(flag[0])
-    for number, (block, below) in enumerate(pairwise(blocks)):
-        if _are_aligned(firsts[number], firsts[number + 1]):
-            indents[number + 1] = indents[number]
-        if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
-            indents[number] = 0  # a title centred above a table
-    for number in range(len(blocks) - 2, -1, -1):
-        if blocks[number].kind == "heading" and indents[number] >= CENTRED:
-            indents[number] = min(indents[number], indents[number + 1])
-    for number in range(1, len(blocks)):
-        definition = _DEFINITION.match(firsts[number])
-        if definition and not _DEFINITION.match(firsts[number - 1]) and starts_run(runs, number - 1):
-            indents[number] = len(definition[0])
-        elif definition and indents[number - 1] and runs[number - 1] == runs[number]:
-            indents[number] = indents[number - 1]
+    dialogues = _find_dialogues(blocks)
+    cues = {block.run for block in blocks if CUE.match(block.line)}
     prefixes = dict[int, str]()
     places: list[Place] = []
-    for at, ((block, line, run), units, indent, run_above) in enumerate(
-        zip(entries, spans, indents, [-1, *runs[:-1]], strict=True)
-    ):
+    indents = _find_indents(lines, blocks)
+    for at, (block, units, indent) in enumerate(zip(blocks, spans, indents, strict=True)):
         if not units:
             continue
-        line = remove_prefix(line) if block.prefix else line
+        line, run = remove_prefix(block.line) if block.prefix else block.line, block.run
         is_text = block.kind in ("line", "sentence", "list_item")
         speaks = not block.prefix and _speaks(line, run in dialogues, run in cues)
         is_remark = block.prefix != prefixes.setdefault(run, block.prefix)
-        starts = run != run_above
-        place = Place(block, units, run, starts, indent, line, is_text, speaks, is_remark, at in apart)
-        places.append(place)
+        own = (block, units, run, starts_run(blocks, at), indent, line)
+        places.append(Place(*own, is_text, speaks, is_remark, at in apart))
     for place, below in pairwise(places):
         place.below, below.above = below, place
     by_block = {place.block: place for place in places} if forms else {}
@@ -184,18 +160,52 @@ def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -
     return places
 
 
+def _find_dialogues(blocks: Sequence[Block]) -> set[int]:
+    """Return the runs in which speakers begin many lines; none if they are fields of records with titles."""
+    spoken = Counter(block.run for block in blocks if _is_spoken(block))
+    inside = [block for block in blocks if block.run in spoken]
+    flush = Counter(block.run for block in inside if not block.line[:1].isspace())
+    named = Counter(block.run for block in inside if SPEAKER.match(block.line))
+    spoken = Counter({run: count for run, count in spoken.items() if named[run] * 2 >= flush[run]})
+    dialogues = {run for run, count in spoken.items() if count >= 2 or spoken.total() >= 3}
+    titled = {b.run for at, b in enumerate(blocks) if starts_run(blocks, at) and not _is_spoken(b)}
+    return set() if len(dialogues) > 2 and dialogues <= titled else dialogues
+
+
+def _find_indents(lines: Lines, blocks: Sequence[Block]) -> list[int]:
+    """Return the indent of each block, as its place among the blocks around it shows it."""
+    guttered = {block.run for block in blocks if block.line.strip() == "|"}
+    has_signs = any(_SIGNED_BLOCK.match(block.line) for block in blocks)
+    indents = [_find_indent(lines, block, has_signs, block.run in guttered) for block in blocks]
+    columns = {(block.run, indent) for block, indent in zip(blocks, indents, strict=True)}
+    for number, block in enumerate(blocks):
+        if (flag := _FLAG.match(block.line)) and (block.run, len(flag[0])) in columns:
+            indents[number] = len(flag[0])
+    for number, (block, below) in enumerate(pairwise(blocks)):
+        if _are_aligned(block.line, below.line):
+            indents[number + 1] = indents[number]
+        if block.kind == "line" and below.kind == "table" and indents[number] > indents[number + 1]:
+            indents[number] = 0  # a title centred above a table
+    for number in range(len(blocks) - 2, -1, -1):
+        if blocks[number].kind == "heading" and indents[number] >= CENTRED:
+            indents[number] = min(indents[number], indents[number + 1])
+    for number, (above, block) in enumerate(pairwise(blocks), 1):
+        definition = _DEFINITION.match(block.line)
+        if definition and not _DEFINITION.match(above.line) and starts_run(blocks, number - 1):
+            indents[number] = len(definition[0])
+        elif definition and indents[number - 1] and above.run == block.run:
+            indents[number] = indents[number - 1]
+    return indents
+
+
 def _mark_callers(places: Sequence[Place]) -> None:
     """Mark the lines that name who speaks in the paragraphs below. At least two names with a colon recur.
 
     Many names that recur once or twice are labels, such as those of several notes of one form.
     """
-    callers = [
-        place
-        for place in places
-        if place.starts_run and place.block.kind == "line" and not (place.block.prefix or place.has_body)
-        if announces(place.line) and SPEAKER.match(place.line) and place.below
-        if place.below.block.kind not in ("code", "list_item")
-    ]
+    alone = [p for p in places if p.starts_run and p.kind == "line" and not (p.block.prefix or p.has_body)]
+    named = [p for p in alone if announces(p.line) and SPEAKER.match(p.line)]
+    callers = [p for p in named if p.below and p.below.kind not in ("code", "list_item")]
     counts = Counter(place.line for place in callers)
     is_form = len(counts) > _MOST_CALLERS and len(counts) * 3 >= counts.total()
     if sum(count > 1 for count in counts.values()) > 1 and not is_form:
@@ -203,20 +213,18 @@ def _mark_callers(places: Sequence[Place]) -> None:
             place.speaks = counts[place.line] > 1
 
 
-def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -> list[int]:
-    """Return the number of the run of each block, whose first lines are given.
-
-    A comment between the lines of a record is a part of its run.
-    """
+def _number_runs(lines: Lines, blocks: Sequence[Block]) -> list[int]:
+    """Return the number of the run of each block. A comment between the lines of a record is a part of its
+    run."""
     runs = [0]
     prefix, is_inside = blocks[0].prefix, False
-    for (above, line_above), (block, line) in pairwise(zip(blocks, firsts, strict=True)):
+    for above, block in pairwise(blocks):
         is_near = above.last >= block.first
         if is_comment(block) and not (is_near and is_comment(above)):
             below = skip_comments(lines, block.last, block.prefix)
             is_inside = not prefix and is_in_record(lines, block.first, below)
         is_near &= block.prefix == prefix or (is_inside and is_comment(block))
-        goes_on = is_near and not is_rule(above, line_above) and not is_rule(block, line)
+        goes_on = is_near and not is_rule(above, above.line) and not is_rule(block, block.line)
         goes_on = goes_on and not (block.kind == "line" and is_numbered_title(lines, block.first))
         runs.append(runs[-1] + (not goes_on))
         if not goes_on:
@@ -224,12 +232,12 @@ def _number_runs(lines: Lines, blocks: Sequence[Block], firsts: Sequence[str]) -
     return runs
 
 
-def _is_spoken(line: str, block: Block) -> bool:
+def _is_spoken(block: Block) -> bool:
     """Return whether a block may be dialogue: prose that begins with a name, or a line that begins with a
     time."""
-    if "-->" in line or not SPEAKER.match(line):
+    if "-->" in block.line or not SPEAKER.match(block.line):
         return False
-    return block.kind == "sentence" or (block.kind == "line" and _TIME.match(line) is not None)
+    return block.kind == "sentence" or (block.kind == "line" and _TIME.match(block.line) is not None)
 
 
 def _speaks(line: str, in_dialogue: bool, in_cue: bool) -> bool:
@@ -241,16 +249,14 @@ def _speaks(line: str, in_dialogue: bool, in_cue: bool) -> bool:
 
 def _find_indent(lines: Lines, block: Block, has_signs: bool, in_gutter: bool) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
-    line = lines.texts[block.first].rstrip()
+    line = block.line.rstrip()
     if block.kind in ("heading", "table"):
         return min(map(lines.indent, (block.first, block.last - 1)))  # an underlined title may be centred
     if branch := _BRANCH.match(line) or (in_gutter and _EDIT.match(line)):
         return len(branch[0])
     if has_signs and (sign := _SIGN.match(line)):
         return len(sign[0])
-    if stars := _STARS.match(line):
-        return len(stars[1]) - 1
-    return lines.indent(block.first)
+    return len(stars[1]) - 1 if (stars := _STARS.match(line)) else lines.indent(block.first)
 
 
 def _are_aligned(above: str, line: str) -> bool:

@@ -54,7 +54,7 @@ def _read(line: str) -> tuple[int, str, int] | None:
 def _find_numbered_end(lines: Lines, index: int) -> int | None:
     """Return the index after three or more lines with ascending numbers and one kind of sign."""
     begin = _read(lines.texts[index])
-    if begin is None or index < lines.none_before["numbered"]:
+    if begin is None:
         return None
     last, sign, _ = begin
     numbered, end = [index], index + 1
@@ -68,16 +68,15 @@ def _find_numbered_end(lines: Lines, index: int) -> int | None:
         numbered.append(following)
     is_marked = sign == "pipe" and any(_BAR.match(line) for line in lines.texts[max(0, index - 1) : end + 1])
     if is_marked or len(numbered) < _FEWEST or not _is_numbered([lines.texts[at] for at in numbered], sign):
-        lines.none_before["numbered"] = end
+        lines.none_before[_find_numbered_end] = end
         return None
     return end
 
 
 def _skip_separators(lines: Lines, index: int) -> int:
     """Return the index after the blank lines, or the separator, between two groups of lines."""
-    if index < len(lines) and _SEPARATOR.match(lines.texts[index]):
-        return index + 1
-    return lines.skip_blank(index)
+    is_separated = index < len(lines) and _SEPARATOR.match(lines.texts[index])
+    return index + 1 if is_separated else lines.skip_blank(index)
 
 
 def _is_numbered(lines: Sequence[str], sign: str) -> bool:
@@ -245,14 +244,11 @@ def read_prefixed(text: str, start: int, end: int) -> Prefixed:
     if _GUTTER.match(text, start):
         pattern = _find_pattern(found[0][1])
         ends = [match.end() if (match := pattern.match(line)) else 0 for _, line in found]
-        return Prefixed(
-            text,
-            [
-                Line(at, at + end, at + len(line), pattern is _LEVEL and end > end_above == 0)
-                for (at, line), end_above, end in zip(found, [1, *ends], ends, strict=False)
-            ],
-            are_numbered=False,
-        )
+        guttered = [
+            Line(at, at + end, at + len(line), pattern is _LEVEL and end > end_above == 0)
+            for (at, line), end_above, end in zip(found, [1, *ends], ends, strict=False)
+        ]
+        return Prefixed(text, guttered, are_numbered=False)
     entries = [_read(line) for _, line in found]
     # Some tools put a space after the sign, and leave it out on blank lines.
     bodies = [line[entry[2] :] for (_, line), entry in zip(found, entries, strict=True) if entry]

@@ -12,23 +12,15 @@ from itertools import pairwise
 
 from tersely.split.column_names import count_values, may_name
 from tersely.split.columns import find_edges, have_gaps
-from tersely.split.counted_titles import is_numbered_title
+from tersely.split.counted_titles import is_division, is_numbered_title
 from tersely.split.dates import ends_with_period, is_signed, stamps_comment
 from tersely.split.fragments import is_fragment
 from tersely.split.likeness import Likeness, rate_line
-from tersely.split.lines import PREFIX, TICKED, WORD, Block, Lines, Range, mask
-from tersely.split.nodes import goes_on
+from tersely.split.lines import PREFIX, TICKED, WORD, Block, Lines, Range, make_block, mask
+from tersely.split.nodes import continues_sentence
 from tersely.split.sentence_starts import CLOSING, COUNTED, PHRASE, is_abbreviation
-from tersely.split.titles import (
-    find_line_kind,
-    is_byline,
-    is_division,
-    is_question,
-    is_stamped,
-    is_title,
-)
-from tersely.split.wrapping import LABEL, LED, TERMINALS, are_fields, is_wrapped, measure_width
-from tersely.units import Kind
+from tersely.split.titles import find_line_kind, is_byline, is_question, is_stamped, is_title_in_prose
+from tersely.split.wrapping import LABEL, LED, TERMINALS, are_pairs, is_wrapped, measure_width
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
@@ -107,18 +99,10 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
     is_record = _is_record(texts)
     spoken = [not is_record and SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
-    titled = {
-        line
-        for line, text in enumerate(texts)
-        if is_stamped(text)
-        or stamps_comment(text)
-        or is_numbered_title(lines, first + line)
-        or is_division(lines, first + line)
-    }
+    titled = {line for line, text in enumerate(texts) if is_stamped(text) or stamps_comment(text)}
+    titled |= {n - first for n in range(first, end) if is_numbered_title(lines, n) or is_division(lines, n)}
     rows = [count_values(text) > 1 for text in texts]
-    named = {
-        line for line in range(len(texts) - 2) if all(rows[line + 1 : line + 3]) and may_name(texts[line])
-    }
+    named = {n for n in range(len(texts) - 2) if all(rows[n + 1 : n + 3]) and may_name(texts[n])}
     signed = [line[-1:].isdigit() and is_signed(line) for line in map(str.rstrip, texts)]
     cited = [")" in line and _CITATION.match(line) is not None for line in texts]
     fragments = lines.is_fragmented
@@ -150,25 +134,26 @@ def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator
             continue
         at, stop = first + start, first + line
         if signed[line - 1] or cited[start]:
-            yield _make_block(lines, at, stop, "list_item", prefixes[start])
+            yield make_block(lines, at, stop, "list_item", prefixes[start])
         elif prefixes[start]:
             # A sentence that starts in the middle of a line would lose the sign before the line.
             if lines.is_short(at, stop):
-                yield _make_block(lines, at, stop, "line", prefixes[start])
+                yield make_block(lines, at, stop, "line", prefixes[start])
             else:
-                ends = [n for n in range(at + 1, stop) if not goes_on(lines.texts[n - 1], lines.texts[n])]
+                rows = enumerate(pairwise(lines.texts[at:stop]), at + 1)
+                ends = [n for n, pair in rows if not continues_sentence(*pair)]
                 for begin, last in pairwise([at, *ends, stop]):
-                    yield _make_block(lines, begin, last, "line", prefixes[start])
+                    yield make_block(lines, begin, last, "line", prefixes[start])
         elif (
             (line - start > 1 or _is_complete(texts, start))
             and _is_running(texts[start:line])
             and (lines.has_gaps or not have_gaps(texts[start:line], edges))
             and not (is_record and LABEL.match(texts[start]))
-            and not (line - start == 1 and (is_in_capitals(texts[start]) or is_title(lines, at)))
+            and not (line - start == 1 and (is_in_capitals(texts[start]) or is_title_in_prose(lines, at)))
         ):
-            yield _make_block(lines, at, stop, "sentence")
+            yield make_block(lines, at, stop, "sentence")
         else:
-            yield from (_make_block(lines, n, n + 1, find_line_kind(lines, n)) for n in range(at, stop))
+            yield from (make_block(lines, n, n + 1, find_line_kind(lines, n)) for n in range(at, stop))
         start = line
 
 
@@ -208,10 +193,6 @@ def _is_complete(texts: Sequence[str], index: int) -> bool:
     return index + 1 == len(texts) or texts[index].rstrip().rstrip(CLOSING).endswith(TERMINALS)
 
 
-def _make_block(lines: Lines, first: int, last: int, kind: Kind, prefix: str = "") -> Block:
-    return Block(first, last, lines.starts[first], lines.end_of(last - 1), kind, prefix)
-
-
 def is_prose(text: str) -> bool:
     """Return whether a line or a paragraph is running text: words, and most often the end of a sentence.
 
@@ -233,7 +214,7 @@ def is_prose(text: str) -> bool:
         or _USAGE.search(sample)
         or _SYMBOL.search(sample)
         or ("..." in sample and LED.match(sample))
-        or are_fields(words)
+        or are_pairs(words)
         or len(_ASSIGNMENT.findall(sample)) > 1
         or _COUNTS.search(sample)
         or rate_line(sample) is Likeness.CODE

@@ -1,14 +1,16 @@
-"""Python: modules, also inside other texts."""
+"""Python: modules, also inside other texts; the elements in the brackets of a statement."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 import warnings
 from itertools import islice
 
 from tersely.runtime.locks import ProcessLock
-from tersely.split.lines import Format, Lines
+from tersely.split.lines import Format, Lines, end_above
 
 DECLARATION = re.compile(r"^[ \t]*(?:(?:def|class|async def|import|from)\s+[\w.]|__\w+__ *=)", re.MULTILINE)
 _CONSTANT = re.compile(r"^[A-Za-z_]\w*\s*=[^=]", re.MULTILINE)
@@ -28,6 +30,7 @@ FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
 """Errors of the parser besides SyntaxError. SystemError comes if another thread parses at the same time."""
 
 _parsing = ProcessLock()
+_NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
 
 
 def is_python(text: str) -> bool:
@@ -64,13 +67,13 @@ def compile_module(text: str) -> ast.Module:
 
 def _find_module_end(lines: Lines, index: int) -> int | None:
     """Return the index after the Python statements from a line on; None if they do not look like a module."""
-    if lines.code_budget <= 0 or index < lines.none_before["code"]:
+    if lines.code_budget <= 0:
         return None
     start = index
     while start < len(lines) and lines.texts[start][:1] in ("#", ""):
         start += 1
     if start == len(lines) or not _STARTS_MODULE.match(lines.texts[start]):
-        lines.none_before["code"] = start
+        lines.none_before[_find_module_end] = start
         return None
     for window in (WINDOW, len(lines.text)):
         body = lines.text[lines.starts[index] : lines.starts[index] + window]
@@ -82,11 +85,9 @@ def _find_module_end(lines: Lines, index: int) -> int | None:
     last = lines.find(lines.starts[index] + end)
     if module is None or not is_module(module) or last <= start:
         lines.code_budget -= end + 1000
-        lines.none_before["code"] = start
+        lines.none_before[_find_module_end] = start
         return None
-    while lines.is_blank(last - 1):
-        last -= 1
-    return last
+    return lines.find(end_above(lines, last)) + 1
 
 
 def parse_start(body: str) -> tuple[ast.Module | None, int]:
@@ -119,3 +120,58 @@ def is_text(statement: ast.stmt) -> bool:
     """Return whether a statement is a text, such as a docstring."""
     value = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def find_elements(source: str, *, is_head: bool = False) -> list[tuple[int, int]]:
+    """Return the first and last line of each element in the brackets of a statement, counted from 0.
+
+    Elements on the line of a bracket are left out. Empty unless the statement has one pair of brackets with
+    several lines, and every element may be left out. In the head of a function, the elements are the
+    parameters, and other brackets may follow.
+    """
+    found: list[tuple[int, int]] = []
+    depth = opened = first = comma = 0
+    is_first = False
+    last = 0  # the line on which the last token ended
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type in _NEUTRAL:
+                continue
+            if depth == 1 and comma and token.start[0] > comma:
+                if not is_first:
+                    found.append((first - 1, comma - 1))
+                first, is_first = comma + 1, False
+            elif depth == 1 and last == opened == token.start[0]:
+                is_first = True  # it begins on the line of the bracket
+            comma = 0
+            if token.string in ("(", "[", "{") and token.type == tokenize.OP:
+                depth += 1
+                if depth == 1:
+                    if found:
+                        return []
+                    opened, first, is_first = token.start[0], token.start[0] + 1, False
+            elif token.string in (")", "]", "}") and token.type == tokenize.OP:
+                depth -= 1
+                if depth == 0 and found and last < token.start[0] and first < token.start[0]:
+                    found.append((first - 1, token.start[0] - 2))
+                if depth == 0 and is_head:
+                    break
+            elif token.string == "," and depth == 1:
+                comma = token.start[0]
+            last = token.end[0]
+    except (tokenize.TokenError, SyntaxError):
+        return []
+    rows = source.splitlines(keepends=True)
+    texts = ["".join(rows[begin : stop + 1]) for begin, stop in found]
+    is_element = _is_parameter if is_head else _is_element
+    return found if all(map(is_element, texts)) else []
+
+
+def _is_parameter(text: str) -> bool:
+    """Return whether a text is one or more parameters, or the `*` or `/` between them."""
+    return text.strip().rstrip(",") in ("*", "/") or parse(f"def _(\n{text}\n): ...") is not None
+
+
+def _is_element(text: str) -> bool:
+    """Return whether a text may be left out of brackets."""
+    return parse(f"_(\n{text}\n)") is not None or parse(f"{{\n{text}\n}}") is not None

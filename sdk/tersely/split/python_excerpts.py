@@ -16,22 +16,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple, cast
 
+from tersely.split import python
 from tersely.split.likeness import Likeness
 from tersely.split.lines import Lines, Range, find_indent, list_whole_lines
-from tersely.split.python import (
-    DECLARATION,
-    FAILURES,
-    WINDOW,
-    Declaration,
-    compile_module,
-    is_module,
-    parse,
-    parse_start,
-)
 
 _BLANK = sys.maxsize
 """The indentation of a line without text."""
-_MOST_READ = 8 * WINDOW
+_MOST_READ = 8 * python.WINDOW
 """Most code points that are parsed to find the chunks of an excerpt. What is parsed twice counts twice."""
 _CUT = re.compile(
     r"never closed|unterminated triple|expected an indented block|expected 'except'|unexpected EOF"
@@ -57,11 +48,12 @@ MOST_ADDED = _MOST_TRIES + 1
 _STATEMENT = re.compile(r"[ \t]*(?:(?:async )?def |class |@\w|import |from )")
 _DECORATED = re.compile(r"\s*(?:@|(?:async )?def |class )")
 EXCERPT = re.compile(
-    rf"{DECLARATION.pattern}|^[ \t]*(?:if|elif|for|while|with|try|except|else)\b[^\n]*:[ \t]*$", re.MULTILINE
+    rf"{python.DECLARATION.pattern}|^[ \t]*(?:if|elif|for|while|with|try|except|else)\b[^\n]*:[ \t]*$",
+    re.MULTILINE,
 )
 """Matches at least one line of every excerpt."""
 _Compound = ast.If | ast.For | ast.While | ast.With | ast.Try
-_Block = _Compound | Declaration
+_Block = _Compound | python.Declaration
 _BRANCH = re.compile(r"elif\b|(?:else|finally):|(?:except|case)\b[^\n]*:[ \t]*$", re.MULTILINE)
 """The start of a branch. For the parser, `if` takes its place, if what is above it is missing."""
 _OPERATOR = re.compile(r"[ \t]*(?:(?:and|or|in|is|if|for)\b|[-+*/|&%=<>.,:])")
@@ -89,9 +81,9 @@ def is_excerpt(text: str) -> bool:
     """Return whether most lines of a text are Python, and no line outside of Python is prose at the margin.
 
     Such a text is an excerpt of a module. A block with an error has at most a few lines of prose, unless they
-    are a docstring. It has at most WINDOW code points, because a text may be parsed many times.
+    are a docstring. It has at most `python.WINDOW` code points, because a text may be parsed many times.
     """
-    if len(text) > WINDOW or not EXCERPT.search(text):
+    if len(text) > python.WINDOW or not EXCERPT.search(text):
         return False
     chunks = find_chunks(text)
     if not any(chunk.module is None or _is_code(chunk.module) for chunk in chunks):
@@ -169,7 +161,7 @@ def _read(body: str, indents: Sequence[int], margin: int, *, is_cut: bool) -> _R
     """Read the lines of a text up to the first block with an error; None if no statement is above it."""
     module, end = _parse_cut(body) if is_cut else None, len(body)
     if module is None:
-        module, end = parse_start(body)
+        module, end = python.parse_start(body)
     if module is None or not module.body:
         return None
     last = min(body.count("\n", 0, end) + (end == len(body) and not body.endswith("\n")), len(indents))
@@ -185,7 +177,7 @@ def _read(body: str, indents: Sequence[int], margin: int, *, is_cut: bool) -> _R
 
 def _is_code(module: ast.Module) -> bool:
     """Return whether statements are Python, and not words or settings that may be read as such."""
-    return is_module(module) or any(isinstance(statement, _Compound) for statement in module.body)
+    return python.is_module(module) or any(isinstance(statement, _Compound) for statement in module.body)
 
 
 def _open_body(lines: str, opener: str, margin: int) -> str:
@@ -229,7 +221,7 @@ def _ends_text(text: str, spans: Sequence[Range], indents: Sequence[int], line: 
     if below is None or indents[below] < indents[line]:
         return True
     stop = next((i for i in range(below, len(spans)) if indents[i] < indents[below]), len(spans))
-    module, _ = parse_start(textwrap.dedent(text[spans[below][0] : spans[stop - 1][1]]))
+    module, _ = python.parse_start(textwrap.dedent(text[spans[below][0] : spans[stop - 1][1]]))
     return module is not None and bool(module.body)
 
 
@@ -269,11 +261,11 @@ def _parse_cut(body: str) -> ast.Module | None:
     `finally` for each `try` around it.
     """
     try:
-        return compile_module(body)
+        return python.compile_module(body)
     except SyntaxError as error:
         if not _CUT.search(error.msg):
             return None
-    except FAILURES:
+    except python.FAILURES:
         return None
     body = body.rstrip()
     quotes, brackets, last = "", list[str](), ""
@@ -299,6 +291,6 @@ def _parse_cut(body: str) -> ast.Module | None:
     for block in blocks:
         for count in range(min(len(tries), _MOST_TRIES) + 1):
             finals = "".join(f"\n{indent}finally: pass" for indent in tries[:count])
-            if (module := parse(f"{body}{end}{block}{finals}")) is not None:
+            if (module := python.parse(f"{body}{end}{block}{finals}")) is not None:
                 return module
     return None

@@ -14,8 +14,7 @@ from itertools import groupby, pairwise
 from tersely.split.indented import open_comment, open_indented, open_text
 from tersely.split.lines import CLOSER, Range, find_indent, list_whole_lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_name
-from tersely.split.python import Declaration, is_text, parse
-from tersely.split.python_brackets import find_elements
+from tersely.split.python import Declaration, find_elements, is_text, parse
 from tersely.split.python_excerpts import MOST_ADDED, find_chunks, is_excerpt
 from tersely.units import Series
 
@@ -91,7 +90,9 @@ class _Python:
         for statement in body:
             first, last = _first_line(statement), statement.end_lineno or statement.lineno
             if first > above:
-                comment = self._open_comment(above, first)
+                lines = self._lines[above : first - 1]
+                is_long = lines and lines[-1][1] - lines[0][0] > self._sizes.part
+                comment = open_comment(self._text, lines, self._sizes.part) if is_long else []
                 node = self._make_node(statement, first if comment else above + 1, last, depth)
                 for part in comment:
                     part.wants = self._find_first(node)
@@ -103,12 +104,6 @@ class _Python:
                 self._required.pop(id(node), None)
             above = max(above, last)
         return nodes
-
-    def _open_comment(self, above: int, first: int) -> list[Node]:
-        """Return the long comment between two lines; empty if it is short."""
-        lines = self._lines[above : first - 1]
-        is_long = lines and lines[-1][1] - lines[0][0] > self._sizes.part
-        return open_comment(self._text, lines, self._sizes.part) if is_long else []
 
     def _find_first(self, node: Node) -> list[Node]:
         """Return a node, and the parts of it without which it does not parse."""
@@ -134,7 +129,8 @@ class _Python:
 
     def _open_body(self, node: Node, body: Sequence[ast.stmt], depth: int) -> None:
         """Open the statements below a head, if they do not begin on its last line."""
-        if len(body) > 1 and is_text(body[0]) and len(self._source(body[0])) <= _SHORT:
+        size = len(self._read_lines(body[0].lineno, body[0].end_lineno or 0))
+        if len(body) > 1 and is_text(body[0]) and size <= _SHORT:
             body = body[1:]  # a short docstring belongs to the head
         first = _first_line(body[0])
         if find_indent(self._text, self._lines[first - 1]) - self._margin != body[0].col_offset:
@@ -152,10 +148,6 @@ class _Python:
         while self._text[slice(*self._lines[above - 1])].lstrip()[:1] in ("", "#"):
             above -= 1
         return above
-
-    def _source(self, statement: ast.stmt | ast.expr) -> str:
-        """Return the lines of a statement or a decorator."""
-        return self._read_lines(statement.lineno, statement.end_lineno or statement.lineno)
 
     def _read_lines(self, first: int, last: int) -> str:
         return self._text[self._lines[first - 1][0] : self._lines[last - 1][1]]
@@ -207,10 +199,7 @@ class _Python:
 
         Parameters before `/`, and those after `*`, need the sign. It is never kept for itself.
         """
-        spans = [
-            (self._lines[first - 1 + begin][0], self._lines[first - 1 + stop][1])
-            for begin, stop in find_elements(self._read_lines(first, last), is_head=True)
-        ]
+        spans = self._find_elements(first, last, is_head=True)
         nodes: list[Node] = []
         for is_sign, group in groupby(spans, lambda span: _SIGN.match(self._text, *span) is not None):
             members = list(group)
@@ -245,9 +234,8 @@ class _Python:
         self._open_body(node, bodies[0], depth)
         if not node.children:
             return
-        branches = [
-            self._make_branch(above[-1].end_lineno or 0, body, depth + 1) for above, body in pairwise(bodies)
-        ]
+        pairs = [(above[-1].end_lineno or 0, body) for above, body in pairwise(bodies)]
+        branches = [self._make_branch(above, body, depth + 1) for above, body in pairs]
         if isinstance(statement, ast.Try | ast.TryStar):
             self._required[id(node)].append(branches[0])
         needed = self._find_first(node)[1:]
@@ -272,13 +260,15 @@ class _Python:
         if opening[1] not in self._text[lines[0][0] : lines[-1][1]]:  # else it is several strings
             node.open(open_text(self._text, lines, self._sizes.part, depth + 1), Series())
 
+    def _find_elements(self, first: int, last: int, *, is_head: bool = False) -> list[Range]:
+        """Return the elements in the brackets of a statement in the lines `first` to `last`."""
+        found = find_elements(self._read_lines(first, last), is_head=is_head)
+        lines = self._lines[first - 1 : last]
+        return [(lines[begin][0], lines[stop][1]) for begin, stop in found]
+
     def _open_brackets(self, node: Node, statement: ast.stmt | ast.expr) -> None:
         """Open the brackets of a statement into their elements, if each has whole lines."""
-        first = statement.lineno - 1
-        spans = [
-            (self._lines[first + begin][0], self._lines[first + stop][1])
-            for begin, stop in find_elements(self._source(statement))
-        ]
+        spans = self._find_elements(statement.lineno, statement.end_lineno or statement.lineno)
         if len(spans) > 1:
             node.children, node.series = join_lines(spans, _SHORT), Series("# ")
             mark_name(self._text, node.children)

@@ -54,7 +54,7 @@ class Records:
         shapes: dict[int, Counter[str]] = defaultdict(Counter)
         indents, lowest = dict[int, int](), dict[int, int]()
         for place in places:
-            is_head = place.has_body and place.below is not None and place.below.run == place.run
+            is_head = place.has_body and place.next is not None
             is_lower = not place.starts_run and place.indent < lowest[place.run] and is_head
             is_lead = place.starts_run or is_lower or self._follows_preamble(place) or _is_remarked(place)
             # A line such as `Actions:` heads only its list.
@@ -69,30 +69,28 @@ class Records:
                 shapes[place.run][shape(place.line)] += 1
                 if not place.speaks and (label := LABEL.match(place.line)):
                     names[place.run].append(place.line[: label.start("value")].strip())
-        self._records = {run for run, found in names.items() if _are_fields(found, total[run])}
+        named = {run: found for run, found in names.items() if len(found) >= max(2, total[run] / 2)}
+        self._records = {run for run, own in named.items() if len({*own}) * 2 > len(own) or own[0] in own[1:]}
         """Runs in which at least half of the lines, and at least two, have a name and a value, if most names
-        differ."""
-        self._mixtures = {
-            run
-            for run, count in total.items()
-            if count > _LONG and shapes[run].most_common(1)[0][1] * 2 < count
-        }
+        differ or the first recurs."""
+        long = [run for run, count in total.items() if count > _LONG]
+        self._mixtures = {run for run in long if shapes[run].most_common(1)[0][1] * 2 < total[run]}
         """Long runs of which no half begins alike, such as the output of a build."""
         self._named = _find_named(places)
         self.repeated = {place for run, place in _find_repeated(places) if run in self._records}
         """The lines inside records with the name of their first line: each begins the next record."""
         self.leads |= self._named | self.repeated
         self._last = {place.run: place for place in places}
-        self._items = {place.run: place for place in places if place.block.kind == "list_item"}
+        self._items = {place.run: place for place in places if place.kind == "list_item"}
         """The last item of each run with items."""
-        self._tables = {place.run for place in places if place.block.kind in ("row", "table")}
+        self._tables = {place.run for place in places if place.kind in ("row", "table")}
 
     def _follows_preamble(self, place: Place) -> bool:
         """Return whether a line begins as several runs do, and is right below a first line that does not."""
         above = place.above
         if above is None or above.above or above.run != place.run or above.indent != place.indent:
             return False
-        if above.block.kind != "line" or place.block.kind not in ("line", "sentence"):
+        if above.kind != "line" or place.kind not in ("line", "sentence"):
             return False
         return self._starts[first_word(place)] > 1 == self._starts[first_word(above)]
 
@@ -111,16 +109,14 @@ class Records:
             return False
         if place.run in self._tables:
             return True
-        below = place.below
-        while below is not None and below.run == place.run:
-            if below.indent <= place.indent and not below.is_remark:
-                break
-            below = below.below
-        if below is None or below.run != place.run:
+        below = place.next
+        while below is not None and (below.indent > place.indent or below.is_remark):
+            below = below.next
+        if below is None:
             return False  # all lines below are indented more, so it is their head anyway
-        if place.block.kind == "list_item" and find_marker(place.line) not in BULLETS:
-            return below.block.kind != "list_item" or find_marker(below.line) in BULLETS
-        if place.block.kind == below.block.kind == "list_item":
+        if place.kind == "list_item" and find_marker(place.line) not in BULLETS:
+            return below.kind != "list_item" or find_marker(below.line) in BULLETS
+        if place.kind == below.kind == "list_item":
             return False
         are_alike = all(line.has_body and _KEY.fullmatch(line.line.rstrip()) for line in (place, below))
         if are_alike or CLOSER.fullmatch(below.line):
@@ -132,11 +128,11 @@ class Records:
         are_terms = all(line.has_body and len(line.line.split()) <= MAX_TERM_WORDS for line in (place, below))
         if self._is_single or OPTION.match(place.line) or are_terms:
             return False
-        if place.block.kind == "sentence" and below.block.kind == "line":
+        if place.kind == "sentence" and below.kind == "line":
             return self._starts[first_word(place)] > 1
-        if place.block.kind != "line":
+        if place.kind != "line":
             return False
-        if below.block.kind == "sentence":
+        if below.kind == "sentence":
             return is_term(place) or is_in_capitals(place.line)
         if _is_above_items(place):
             return True
@@ -156,7 +152,8 @@ class Records:
         A blank line or a rule is between them. A table is no such text if its title begins like the record. A
         list is no header.
         """
-        if place.run not in self._records or (len(self._records) < 2 and not _is_mail(place)):
+        is_mail = place.below and all(_MAIL.match(line.line) for line in (place, place.below))
+        if place.run not in self._records or (len(self._records) < 2 and not is_mail):
             return False
         if self.titles_fields(place) and (place.above or sum(map(self.titles_fields, self.leads)) > 1):
             return False  # it is one of several groups of fields
@@ -173,18 +170,6 @@ class Records:
         return below.run not in self._tables or first_word(below) != first_word(place)
 
 
-def _is_mail(place: Place) -> bool:
-    """Return whether a line and the one below it begin the header of a mail."""
-    return place.below is not None and all(_MAIL.match(line.line) for line in (place, place.below))
-
-
-def _are_fields(names: Sequence[str], lines: int) -> bool:
-    """Return whether a run is a record: at least half of its lines have a name, and most names differ or the
-    first recurs."""
-    differ = len({*names}) * 2 > len(names) or names.count(names[0]) > 1
-    return len(names) * 2 >= lines and len(names) >= 2 and differ
-
-
 def is_term(place: Place) -> bool:
     """Return whether the first line has at most `MAX_TERM_WORDS` words, and a letter at its end."""
     return len(place.line.split()) <= MAX_TERM_WORDS and place.line.rstrip()[-1:].isalpha()
@@ -192,27 +177,25 @@ def is_term(place: Place) -> bool:
 
 def _is_above_fields(place: Place) -> bool:
     """Return whether a line without a value is right above fields."""
-    below = place.below
-    if below is None or below.run != place.run or place.block.kind != "line":
-        return False
-    return LABEL.match(below.line) is not None and not LABEL.match(place.line)
+    is_above = place.kind == "line" and place.next is not None and LABEL.match(place.next.line)
+    return bool(is_above) and not LABEL.match(place.line)
 
 
 def _is_above_items(place: Place) -> bool:
     """Return whether a line and perhaps another one, such as a title and its date, are above list items."""
     below = place.below
-    if below is not None and below.block.kind == "line" and below.indent == place.indent:
+    if below is not None and below.kind == "line" and below.indent == place.indent:
         below = below.below
     is_near = below is not None and below.run == place.run and below.indent >= place.indent
-    return place.block.kind == "line" and is_near and below is not None and below.block.kind == "list_item"
+    return place.kind == "line" and is_near and below is not None and below.kind == "list_item"
 
 
 def _is_remarked(place: Place) -> bool:
     """Return whether a line has a name and a value, and only a heading above it that may be a comment."""
     above = place.above
-    if above is None or above.run != place.run or above.block.kind != "heading" or not above.starts_run:
-        return False
-    return above.line.startswith("# ") and LABEL.match(place.line) is not None
+    is_heading = above is not None and above.kind == "heading" and above.line.startswith("# ")
+    is_first = above is not None and above.starts_run and above.run == place.run
+    return is_heading and is_first and LABEL.match(place.line) is not None
 
 
 def _find_named(places: Sequence[Place]) -> set[Place]:
@@ -222,7 +205,7 @@ def _find_named(places: Sequence[Place]) -> set[Place]:
     """
     below: dict[str, list[Place]] = defaultdict(list)
     for above, place in pairwise(places):
-        if above.block.kind == "heading":
+        if above.kind == "heading":
             below[above.line].append(place)
     named: set[Place] = set()
     for found in below.values():
@@ -281,7 +264,7 @@ def find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 def _is_short(place: Place) -> bool:
     is_plain = not (announces(place.line) or LABEL.match(place.line))
-    return is_plain and place.block.kind == "line" and len(place.line) <= _LONGEST_PAIRED
+    return is_plain and place.kind == "line" and len(place.line) <= _LONGEST_PAIRED
 
 
 def _has_digit(place: Place) -> bool:

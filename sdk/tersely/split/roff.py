@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
-from tersely.split.lines import Format, Lines, Range, find_lines
+from tersely.split.lines import Format, Lines, Range, end_above, find_lines
 from tersely.split.nodes import Node, Sizes, join_lines
 from tersely.units import Series
 
@@ -53,8 +53,6 @@ _DEEPEST = 4
 
 def _find_roff_end(lines: Lines, index: int) -> int | None:
     """Return the index after the source of a page, which goes up to a fence or the end of the text."""
-    if index < lines.none_before["roff"]:
-        return None
     end, sections, requests = index, 0, 0
     while end < len(lines) and not lines.texts[end].startswith(("```", "~~~")):
         sections += _SECTION.match(lines.texts[end]) is not None
@@ -62,11 +60,9 @@ def _find_roff_end(lines: Lines, index: int) -> int | None:
         end += 1
     is_dense = requests >= _FEWEST_REQUESTS and requests * _LINES_PER_REQUEST >= end - index
     if sections < _FEWEST_SECTIONS and not is_dense:
-        lines.none_before["roff"] = end
+        lines.none_before[_find_roff_end] = end
         return None
-    while end > index and lines.is_blank(end - 1):
-        end -= 1
-    return end
+    return lines.find(end_above(lines, end)) + 1
 
 
 ROFF = Format("roff", _REQUEST, _find_roff_end)
@@ -102,11 +98,8 @@ def _join_blocks(text: str, lines: Sequence[Range]) -> list[Range]:
 
 def _read(text: str, lines: Sequence[Range], sizes: Sizes, level: str) -> list[Node]:
     """Return the parts of some lines: what is before the first section of a level, and these sections."""
-    starts = [
-        number
-        for number, line in enumerate(lines)
-        if (found := _SECTION.match(text, *line)) and found["level"] in level
-    ]
+    sections = ((number, _SECTION.match(text, *line)) for number, line in enumerate(lines))
+    starts = [number for number, section in sections if section and section["level"] in level]
     if level == "Hh" and not starts:
         return _read(text, lines, sizes, "Ss")
     nodes = _read_paragraphs(text, lines[: starts[0]] if starts else lines, sizes)
@@ -136,10 +129,14 @@ def _read_paragraphs(text: str, lines: Sequence[Range], sizes: Sizes, depth: int
         if is_indented:
             end = _find_return(text, lines, at)
             inner = _read_indented(text, lines[at:end], sizes, depth)
-            if is_below:
-                _append(nodes[-1], inner, sizes)
-            else:
+            above = nodes[-1] if is_below else None
+            if above is None:
                 nodes.append(inner)
+            else:
+                above.end = inner.end
+                above.role = "content" if inner.role == "content" else above.role
+                if inner.role == "content" and above.end - above.start > sizes.part:
+                    above.children, above.series = [*above.children, inner], above.series or Series(_COMMENT)
             at = end
         else:
             group.append(lines[at])
@@ -147,18 +144,12 @@ def _read_paragraphs(text: str, lines: Sequence[Range], sizes: Sizes, depth: int
     return [*nodes, _make_paragraph(text, group, sizes)] if group else nodes
 
 
-def _is_bare(text: str, lines: Sequence[Range]) -> bool:
-    """Return whether lines show no text."""
-    return all(_BARE.fullmatch(text, *line) for line in lines)
-
-
 def _find_return(text: str, lines: Sequence[Range], index: int) -> int:
     """Return the index after the `.RE` that ends the indented lines from `index` on."""
     depth = 0
     for end in range(index, len(lines)):
-        depth += (_INDENT.match(text, *lines[end]) is not None) - (
-            _RETURN.match(text, *lines[end]) is not None
-        )
+        depth += _INDENT.match(text, *lines[end]) is not None
+        depth -= _RETURN.match(text, *lines[end]) is not None
         if not depth:
             return end + 1
     return len(lines)
@@ -166,21 +157,13 @@ def _find_return(text: str, lines: Sequence[Range], index: int) -> int:
 
 def _read_indented(text: str, lines: Sequence[Range], sizes: Sizes, depth: int) -> Node:
     """Return the node of indented lines, from `.RS` to `.RE`."""
-    node = Node(lines[0][0], lines[-1][1], role="frame" if _is_bare(text, lines) else "content")
+    is_bare = all(_BARE.fullmatch(text, *line) for line in lines)  # they show no text
+    node = Node(lines[0][0], lines[-1][1], role="frame" if is_bare else "content")
     body = lines[1:-1] if _RETURN.match(text, *lines[-1]) else lines[1:]
     if node.end - node.start > sizes.part and node.role == "content":
         node.children = _read_paragraphs(text, body, sizes, depth + 1)
         node.series = Series(_COMMENT)
     return node
-
-
-def _append(node: Node, inner: Node, sizes: Sizes) -> None:
-    """Append indented lines to the paragraph above them."""
-    node.end = inner.end
-    if inner.role == "content":
-        node.role = "content"
-        if node.end - node.start > sizes.part:
-            node.children, node.series = [*node.children, inner], node.series or Series(_COMMENT)
 
 
 def _make_paragraph(text: str, lines: Sequence[Range], sizes: Sizes) -> Node:

@@ -1,9 +1,16 @@
-"""Sources of languages that no parser reads here, told by their shape: scripts, SQL and blocks in braces."""
+"""Sources of languages that no parser reads here, told by their shape: scripts, SQL and blocks in braces.
+
+Also how deep the directives of C, the control lines of templates, and the lines between them are. They may
+stand at the margin, however the lines around them are indented.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
 
 from tersely.split.markdown import find_closing
 
@@ -42,6 +49,14 @@ _OUTER = re.compile(
 _NOTE = re.compile(r"(?<=\S)\s+(?://|#).*$")
 _OPENERS, _CLOSERS = "{[(", "}])"
 _FEWEST_LINES, _FEWEST_BLOCKS = 5, 2
+_CONDITION = re.compile(r"\s*#\s*(?:(?P<begin>if(?:n?def)?\b)|(?P<end>endif\b)|el(?:se|if))")
+_CONTROL = re.compile(
+    r"\s*\{[{%][-~]?\s*(?:(?P<begin>(?:if|range|with|define|block|for|macro|unless)\b(?!.*\{[{%][-~]?\s*end))"
+    r"|(?P<end>end\w*\b)|el(?:se|if))"
+)
+"""The same in a template of Go or Jinja."""
+_PLAIN = re.compile(r"\s*#\s*(?:define|undef|include|error|warning|pragma|line)\b")
+_QUOTED_PART = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|//.*|/\*.*?(?:\*/|$)")
 
 
 def is_script(text: str) -> bool:
@@ -92,6 +107,20 @@ def find_statement_end(rows: Sequence[str], at: int) -> int | None:
     return None
 
 
+def _list_code(rows: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that are not blank, without those of comments and here documents."""
+    closing: str | None = None  # the line that ends the comment or the document around a line
+    for row in rows:
+        body = row.strip()
+        if closing:
+            closing = None if body.lower() == closing or (closing == "*/" and "*/" in body) else closing
+        elif not body or _COMMENT.match(body):
+            closing = "*/" if body.startswith("/*") and "*/" not in body else None
+        else:
+            yield row
+            closing = find_closing(row)
+
+
 def _is_braced(rows: Sequence[str]) -> bool:
     """Return whether lines are blocks in braces, and statements between them.
 
@@ -99,18 +128,8 @@ def _is_braced(rows: Sequence[str]) -> bool:
     """
     indents: list[int] = []
     blocks = count = 0
-    closing: str | None = None
-    """The line that ends the here document or the comment around a line."""
-    for row in rows:
-        body = row.strip()
-        if closing:
-            closing = None if body.lower() == closing or (closing == "*/" and "*/" in body) else closing
-            continue
-        if not body or _COMMENT.match(body):
-            closing = "*/" if body.startswith("/*") and "*/" not in body else None
-            continue
-        count += 1
-        body, indent = _NOTE.sub("", body), len(row) - len(row.lstrip())
+    for count, row in enumerate(_list_code(rows), 1):
+        body, indent = _NOTE.sub("", row.strip()), len(row) - len(row.lstrip())
         if body[0] in _CLOSERS:
             if not indents or indents.pop() != indent:
                 return False
@@ -119,7 +138,6 @@ def _is_braced(rows: Sequence[str]) -> bool:
         if body[-1] in _OPENERS:
             indents.append(indent)
             blocks += 1
-        closing = find_closing(row)
     return not indents and blocks >= _FEWEST_BLOCKS and count >= _FEWEST_LINES
 
 
@@ -127,19 +145,104 @@ def _has_ends(rows: Sequence[str]) -> bool:
     """Return whether every `end` closes a block that begins with the same indent, and none stays open."""
     indents: list[int] = []
     blocks = 0
-    closing: str | None = None
-    for row in rows:
-        if closing:
-            closing = None if row.strip().lower() == closing else closing
-            continue
+    for row in _list_code(rows):
         indent = len(row) - len(row.lstrip())
-        if _COMMENT.match(row):
-            continue
         if _WORD_ENDS.match(row):
             if not _WORD_END.fullmatch(row) or not indents or indents.pop() != indent:
                 return False
             blocks += 1
         elif _WORD_OPENS.match(row) and not re.search(r"\bend\b", row):
             indents.append(indent)
-        closing = find_closing(row)
     return not indents and blocks >= _FEWEST_BLOCKS
+
+
+@dataclass(slots=True)
+class _Conditional:
+    """The lines from an `#if` to its `#endif`."""
+
+    places: list[int] = field(default_factory=list[int])
+    """Numbers of the lines that are its directives."""
+    least: float = math.inf
+    """The least depth of the other lines."""
+
+
+def find_directive_depths(
+    rows: Sequence[str], indents: Sequence[float], *, are_comments: bool
+) -> tuple[list[float], list[list[int]]]:
+    """Return the depth of each line, and the numbers of the lines with the directives of each `#if`.
+
+    Lines between `#if` and `#endif` are deeper than these. `#define` and its like are as deep as the lines
+    around them, if these are inside braces. `are_comments`: whether lines with `#` are comments.
+    """
+    depths, pattern = indents, _CONTROL
+    if not any(map(_CONTROL.match, rows)):
+        if are_comments:
+            return list(indents), []
+        depths, pattern = _move_plain(rows, indents), _CONDITION
+    blocks = _find_conditions(rows, depths, pattern)
+    changes = [0] * (len(rows) + 1)
+    for block in blocks:
+        changes[block.places[0]] += 1
+        changes[block.places[-1] + 1] -= 1
+    levels = list(accumulate(changes))
+    moved = [depth + level / 2 for depth, level in zip(depths, levels, strict=False)]
+    for block in blocks:
+        for at in block.places:
+            moved[at] = (block.least if block.least < math.inf else 0) + (levels[at] - 1) / 2
+    return moved, [block.places for block in blocks]
+
+
+def _move_plain(rows: Sequence[str], indents: Sequence[float]) -> list[float]:
+    """Return the indents, with those of plain directives and of comments in braces replaced by those of the
+    lines around them."""
+    depths = list(indents)
+    comments = _find_comments(rows)
+    code = [at for at, row in enumerate(rows) if row.lstrip()[:1] not in ("", "#") and at not in comments]
+    nesting = number = 0
+    for at, row in enumerate(rows):
+        while number < len(code) and code[number] < at:
+            line = _QUOTED_PART.sub("", rows[code[number]])
+            nesting = max(0, nesting + line.count("{") - line.count("}"))
+            number += 1
+        if nesting and (at in comments or _PLAIN.match(row)):
+            near = code[max(0, number - 1) : number + 1]
+            depths[at] = max(indents[at], *(indents[other] for other in near))
+    return depths
+
+
+def _find_comments(rows: Sequence[str]) -> set[int]:
+    """Return the numbers of the lines that hold only a comment."""
+    found: set[int] = set()
+    is_inside = False
+    for at, row in enumerate(rows):
+        body = row.strip()
+        if is_inside or body.startswith(("/*", "//")):
+            is_inside = (is_inside or body.startswith("/*")) and "*/" not in body
+            found.add(at)
+    return found
+
+
+def _find_conditions(
+    rows: Sequence[str], depths: Sequence[float], pattern: re.Pattern[str]
+) -> list[_Conditional]:
+    """Return the blocks from each `#if` to its `#endif`; none unless every `#if` has an `#endif`."""
+    around: list[_Conditional] = []
+    ended: list[_Conditional] = []
+    for at, (row, depth) in enumerate(zip(rows, depths, strict=True)):
+        condition = pattern.match(row)
+        if condition and condition["begin"]:
+            around.append(_Conditional())
+        if not around:
+            if condition:
+                return []
+            continue
+        block = around[-1]
+        if condition:
+            block.places.append(at)
+        elif row.strip():
+            block.least = min(block.least, depth)
+        if condition and condition["end"]:
+            ended.append(around.pop())
+            if around:
+                around[-1].least = min(around[-1].least, block.least)
+    return [] if around else ended

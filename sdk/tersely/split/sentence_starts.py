@@ -177,19 +177,15 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     ends = ending.endswith(_ENDS) and (opens or not ending[-2:-1].isspace())
     if left[-1].isascii() and not ends:  # before `(c)`, after the `.` of `. and ..`
         return True
-    if left.endswith(("]...", "]…")):  # `[OPTION]... FILE`
-        return True
-    if left.endswith(("...", "…")) and not opens:
+    if left.endswith(("]...", "]…")) or (left.endswith(("...", "…")) and not opens):  # `[OPTION]... FILE`
         return True
     if left[-1] == "." and is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
         return True
     if prose[start] in _QUOTE_PARTICLES and _QUOTED_STOP.search(left):
         return True
-    if prose[start - 1 : start + 1] == "![":  # a Markdown image
-        return True
-    if start - previous > _LONGEST_ENUMERATOR:
-        return False
-    return _ENUMERATOR.fullmatch(prose, previous, start) is not None
+    is_image = prose[start - 1 : start + 1] == "!["  # of Markdown
+    is_short = start - previous <= _LONGEST_ENUMERATOR
+    return is_image or (is_short and _ENUMERATOR.fullmatch(prose, previous, start) is not None)
 
 
 def is_abbreviation(word: str, following: str) -> bool:

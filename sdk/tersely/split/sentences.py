@@ -21,20 +21,17 @@ from dataclasses import replace
 from tersely.runtime.cancellation import check_cancelled
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.columns import ALIGNED, COLUMNS, LABELLED, RULED, find_edges
-from tersely.split.conflicts import add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.continued import find_continued_end, is_continued
-from tersely.split.csv_rows import CSV, FENCED
-from tersely.split.database import RECORDS
 from tersely.split.dates import PERIOD
 from tersely.split.delimited import DELIMITED
-from tersely.split.diffs import DIFFS
+from tersely.split.diffs import DIFFS, add_markers, cut_blocks, find_conflicts, leave_fenced
 from tersely.split.figures import FIGURES
 from tersely.split.fragments import join_fragments
 from tersely.split.html import HTML, WHOLE_PAGE, blank, find_comments, find_wrappers
 from tersely.split.json_values import JSON
 from tersely.split.likeness import Likeness
-from tersely.split.lines import Block, Format, Lines, Range, divide, mask, strip, unify_crlf
-from tersely.split.logs import ENTRIES
+from tersely.split.lines import Block, Format, Lines, Range, divide, make_block, mask, strip, unify_crlf
+from tersely.split.logs import ENTRIES, STREAMS
 from tersely.split.markdown import FENCES, HEADINGS, ITEM, is_asciidoc, is_field, is_reference, opens_item
 from tersely.split.outline import find_links
 from tersely.split.pages import PageBreak, find_page_breaks, remove_breaks, tie_halves
@@ -42,11 +39,11 @@ from tersely.split.prefixed import PREFIXED
 from tersely.split.prose import split_prose
 from tersely.split.python import MODULE
 from tersely.split.roff import ROFF
+from tersely.split.rows import CSV, FENCED, RECORDS
 from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.sessions import find_commands, split_session
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.stanzas import STANZA, WHOLE_STANZAS
-from tersely.split.streams import STREAMS
 from tersely.split.tables import TABLES
 from tersely.split.titles import is_stamped
 from tersely.split.wrapping import is_wrapped
@@ -104,21 +101,20 @@ def _split_text(text: str) -> list[Unit]:
     if body and not conflicts and (kind := _find_whole_kind(text)):
         return [Unit(*body, kind, True)]
     breaks = find_page_breaks(text)
-    visible = join_fragments(remove_breaks(plain, breaks) if breaks else plain)
-    comments = find_comments(visible) if "<!--" in visible else []
-    visible = blank(visible, comments) if comments else visible
-    wrappers = find_wrappers(visible) if "</" in visible else []
-    visible = blank(visible, wrappers) if wrappers else visible
+    visible = join_fragments(remove_breaks(plain, breaks))
+    comments = find_comments(visible)
+    visible = blank(visible, comments)
+    wrappers = find_wrappers(visible)
     comments = sorted([*comments, *wrappers])
     furniture = [strip(text, page.start, page.end) for page in breaks if not _overlapping(comments, page)]
     comments = sorted([*comments, *filter(None, furniture)])
-    visible = blank(visible, [marker for own in conflicts for marker in own]) if conflicts else visible
+    visible = blank(visible, wrappers)
+    visible = blank(visible, [marker for own in conflicts for marker in own])
     lines = Lines(visible, has_gaps=bool(comments))
     blocks = list(_split_blocks(lines))
     if conflicts and blocks:
-        conflicts = leave_fenced(conflicts, blocks, lines)
-        markers = [marker for own in conflicts for marker in own]
-        blocks = list(cut_blocks(blocks, lines, markers))
+        conflicts = leave_fenced(conflicts, blocks)
+        blocks = list(cut_blocks(blocks, lines, [marker for own in conflicts for marker in own]))
     units: list[Unit] = []
     spans: list[range] = []
     inside = set[Range]()
@@ -136,19 +132,14 @@ def _split_text(text: str) -> list[Unit]:
         cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
         divisible = block.kind not in ("sentence", "heading")
         first = len(units)
-        units += (
-            Unit(*span, block.kind, divisible)
-            for span in divide(text, cuts)
-            if not visible[span[0] : span[1]].isspace()
-        )
+        parts = (span for span in divide(text, cuts) if not visible[slice(*span)].isspace())
+        units += (Unit(*part, block.kind, divisible) for part in parts)
         spans.append(range(first, len(units)))
     links = find_links(lines, blocks, spans)
-    units = [
-        replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
-    ]
+    for number, link in links.items():
+        units[number] = replace(units[number], link=link)
     tie_halves(units, breaks)
-    if conflicts:
-        units = add_markers(units, conflicts)
+    units = add_markers(units, conflicts) if conflicts else units
     outside = [span for span in comments if span not in inside]
     return _insert_comments(units, outside) if outside else units
 
@@ -162,10 +153,7 @@ def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[U
 
 def _find_whole_kind(text: str) -> Kind | None:
     """Return the kind of a text that is one whole page or file; None for any other text."""
-    for kind, find_start, holds in _WHOLE_FORMATS:
-        if find_start(text) and holds(text):
-            return kind
-    return None
+    return next((own.kind for own in _WHOLE_FORMATS if own.find_start(text) and own.holds(text)), None)
 
 
 def _overlapping(ranges: Sequence[Range], block: Block | PageBreak) -> Sequence[Range]:
@@ -190,7 +178,7 @@ def _split_blocks(lines: Lines) -> Iterator[Block]:
                 yield from split_prose(lines, paragraph, index, edges)
             paragraph = end
         if kind:
-            yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
+            yield make_block(lines, index, end, kind)
         index = end
     if paragraph < index:
         yield from split_prose(lines, paragraph, index, edges)
@@ -220,16 +208,11 @@ def _find_format(
 ) -> tuple[int, Kind] | None:
     """Return the index after the structure of the first format that starts at a line, and its kind."""
     for kind, start, find_end, only_starts_paragraphs in formats:
-        if only_starts_paragraphs and not starts_paragraph:
+        if (only_starts_paragraphs and not starts_paragraph) or index < lines.none_before[find_end]:
             continue
         if start.match(lines.text, lines.starts[index]) and (end := find_end(lines, index)):
             return end, kind
     return None
-
-
-def _begins_entry(line: str) -> bool:
-    """Return whether a line right below an item begins something else, such as a message or a position."""
-    return bool(_OWN_LINE.match(line) or is_stamped(line) or PERIOD.search(line, max(0, len(line) - 40)))
 
 
 def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | None:
@@ -248,11 +231,10 @@ def _find_item_end(lines: Lines, index: int, starts_paragraph: bool) -> int | No
             continue
         if is_bulleted and lines.indent(end) < lines.indent(index):
             break
-        if (
-            not is_entry
-            and lines.indent(end) <= lines.indent(index)
-            and (_begins_entry(line) or not is_wrapped(above, line, width))
-        ):
+        # Something else may begin right below an item, such as a message or a position.
+        is_other = _OWN_LINE.match(line) or is_stamped(line) or PERIOD.search(line, max(0, len(line) - 40))
+        is_apart = not is_entry and lines.indent(end) <= lines.indent(index)
+        if is_apart and (is_other or not is_wrapped(above, line, width)):
             break
         if is_field(lines, end) or opens_item(lines, end, False) or _find_format(_FORMATS, lines, end, False):
             break

@@ -51,9 +51,8 @@ def find_commands(text: str) -> list[Range]:
         is_new = not commands or prompt.start() >= commands[-1][1]
         if is_new and _find_key(prompt) == key:  # not a further line of the command above
             commands.append(_find_range(text, prompt.start()))
-    has_output = any(
-        text[end:below].strip() for (_, end), (below, _) in pairwise([*commands, (len(text), 0)])
-    )
+    outputs = (text[end:below] for (_, end), (below, _) in pairwise([*commands, (len(text), 0)]))
+    has_output = any(map(str.strip, outputs))
     is_typed = first.lastgroup == "shell" and not text[first.end()].isdigit()
     return commands if has_output and (len(commands) > 1 or is_typed) else []
 
@@ -93,6 +92,5 @@ def split_session(text: str, commands: list[Range], split: Callable[[str], list[
 def _move(unit: Unit, offset: int, command: int) -> Unit:
     """Return a unit of an output as a unit of its session; `command` is the position of its command."""
     needs = (command, *(command + 1 + need for need in unit.link.needs))
-    return replace(
-        unit, start=unit.start + offset, end=unit.end + offset, link=replace(unit.link, needs=needs)
-    )
+    link = replace(unit.link, needs=needs)
+    return replace(unit, start=unit.start + offset, end=unit.end + offset, link=link)

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tersely.split.identities import LONGEST_IDENTITY, is_identity
 from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
-from tersely.split.nodes import Node, Sizes, split_comments
+from tersely.split.nodes import LONGEST_IDENTITY, Node, Sizes, is_identity, split_comments
 from tersely.split.prose import is_prose
 from tersely.units import Series
 
@@ -134,9 +133,8 @@ def _read_ini(lines: Lines, index: int) -> Iterator[_Statement]:
             is_plain = key["sign"] == "=" and _PLAIN_KEY.fullmatch(key["name"]) is not None
             if not (is_plain or has_header):
                 return
-            above = _Statement(
-                index, index + 1, (key["name"],), False, False, is_plain, bool(_CODE.search(line))
-            )
+            is_code = _CODE.search(line) is not None
+            above = _Statement(index, index + 1, (key["name"],), is_plain=is_plain, is_code=is_code)
         elif has_header and _BARE.match(line, own):
             above = _Statement(index, index + 1, (line.strip(),), is_plain=False)
         else:
@@ -157,17 +155,13 @@ def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
     """Return whether statements are those of settings, and not lines that happen to have a sign in them."""
     keys = [statement for statement in statements if not statement.is_header]
     headers = [statement.name for statement in statements if statement.is_header]
-    if len({*headers}) < len(headers):
-        return False  # a header twice: several files, which lines above the sections name
-    if sum(key.is_code for key in keys) * 2 > len(keys):
+    # A header twice: several files, which lines above the sections name.
+    if len({*headers}) < len(headers) or sum(key.is_code for key in keys) * 2 > len(keys):
         return False
-    near = [
-        line
-        for key in statements
-        for line in (*lines.texts[key.first - 1 : key.first], *lines.texts[key.end : key.end + 1])
-    ]
+    around = [at for key in statements for at in (key.first - 1, key.end) if 0 <= at < len(lines)]
+    near = [lines.texts[at] for at in around]
     has_comment = any(line.lstrip()[:1] in "#;!" for line in near if line.strip())
-    if not any(statement.is_header for statement in statements):
+    if not headers:
         names = {key.name for key in keys}
         fewest = 1 if has_comment else _FEWEST
         return len(keys) >= fewest and len(names) * 10 >= len(keys) * 9 and all(key.is_plain for key in keys)
@@ -198,7 +192,7 @@ def _is_settings(text: str) -> bool:
 
 def _find_settings_end(lines: Lines, index: int) -> int | None:
     """Return the index after the sections that start at a line; None if no section starts there."""
-    if index < lines.none_before["settings"] or lines.json_budget <= 0:
+    if lines.json_budget <= 0:
         return None
     first = reached = skip_comments(lines, index, "#;")
     below = lines.skip_blank(first)
@@ -209,7 +203,7 @@ def _find_settings_end(lines: Lines, index: int) -> int | None:
         is_known = bool(statements) and (statements[0].is_header or (is_toml and len(statements) >= _FEWEST))
         if is_known and len(statements) >= 2:
             return skip_comments(lines, end, "#" if is_toml else "#;")
-    lines.none_before["settings"] = max(reached, index + 1)
+    lines.none_before[_find_settings_end] = max(reached, index + 1)
     return None
 
 

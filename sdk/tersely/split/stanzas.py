@@ -7,7 +7,6 @@ line is indented, the signs after the names of all fields are in one column.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from tersely.split.lines import Format, Lines, WholeFormat, find_lines, mask
 from tersely.split.nodes import Node, Sizes, join_lines
@@ -27,39 +26,25 @@ _LONGEST_NAME = 200
 _FEWEST_FIELDS = 2
 
 
-class _Stanza(NamedTuple):
-    """A stanza: the index after its last line, how many fields and values of prose it has, and names."""
-
-    end: int
-    fields: int
-    spoken: int
-    names: set[str]
-
-
 def _find_end(lines: Lines, index: int) -> int | None:
     """Return the index after two or more stanzas; None if there are none, or half of the values are prose."""
-    if index < lines.none_before["stanza"]:
-        return None
     start = end = index
-    known = {_find_name(lines, index)}
-    fields = most = spoken = count = 0
-    while start < len(lines) and (stanza := _read_stanza(lines, start, known)):
-        known |= stanza.names
-        fields, most, count = fields + stanza.fields, max(most, stanza.fields), count + 1
-        spoken += stanza.spoken
+    known = {field["name"] for field in [_FIELD.match(lines.texts[index])] if field}
+    count = most = spoken = 0
+    while start < len(lines) and (fields := _read_fields(lines, start, known)):
+        is_first = start == index
+        stop = lines.find_blank(start)
+        known.update(field["name"] for field in fields)
+        count, most = count + len(fields), max(most, len(fields))
+        spoken += sum(is_prose(field["value"]) for field in fields)
         # A dialogue looks similar, but most of its values are prose.
-        if spoken * 2 < fields and count > 1 and most >= _FEWEST_FIELDS:
-            end = stanza.end
-        start = lines.skip_blank(stanza.end)
+        if spoken * 2 < count and not is_first and most >= _FEWEST_FIELDS:
+            end = stop
+        start = lines.skip_blank(stop)
     if end > index:
         return end
-    lines.none_before["stanza"] = max(start, index + 1)
+    lines.none_before[_find_end] = max(start, index + 1)
     return None
-
-
-def _find_name(lines: Lines, index: int) -> str | None:
-    field = _FIELD.match(lines.texts[index])
-    return field["name"] if field else None
 
 
 def _match_field(line: str, column: int) -> re.Match[str] | None:
@@ -74,26 +59,21 @@ def _find_column(line: str) -> int:
     return field.start("value") if field and field["indent"] else -1
 
 
-def _read_stanza(lines: Lines, index: int, known: set[str | None]) -> _Stanza | None:
-    """Return the stanza that starts at a line, if the name of its first field is known."""
-    first = _find_name(lines, index)
-    if first is None or first not in known:
-        return None
-    names: set[str] = set()
-    fields = spoken = 0
+def _read_fields(lines: Lines, index: int, known: set[str]) -> list[re.Match[str]]:
+    """Return the fields of the stanza that starts at a line; none if the name of the first is not known."""
+    first = _FIELD.match(lines.texts[index])
+    if first is None or first["name"] not in known:
+        return []
+    fields: list[re.Match[str]] = []
     column = _find_column(lines.texts[index])
-    end = index
-    while end < len(lines) and not lines.is_blank(end):
-        line = lines.texts[end]
+    for at in range(index, lines.find_blank(index)):
+        line = lines.texts[at]
         if field := _match_field(line, column):
-            fields += 1
-            names.add(field["name"])
-            spoken += is_prose(field["value"])
-        elif not (end > index and (line[:1].isspace() or _SIGNS_ALONE.fullmatch(line))) or _opens(lines, end):
-            return None
-        end += 1
+            fields.append(field)
+        elif not (at > index and (line[:1].isspace() or _SIGNS_ALONE.fullmatch(line))) or _opens(lines, at):
+            return []
     # A dialogue looks similar, but it has few names.
-    return _Stanza(end, fields, spoken, names) if len(names) * 2 > fields else None
+    return fields if len({field["name"] for field in fields}) * 2 > len(fields) else []
 
 
 def _opens(lines: Lines, index: int) -> bool:
@@ -145,18 +125,14 @@ def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
             stanza.children = []
             continue
         for field in stanza.children:
-            _open_field(text, field, sizes)
+            if field.end - field.start > sizes.part and not field.is_anchor:
+                # Its first line is the head of the others.
+                field.children = _list_parts(text, field.start, field.end, sizes.part)
+                field.series = Series(" ")
         below = stanza.children[0].start if stanza.children else stanza.end
         if below - stanza.start > sizes.part:
             stanza.children[:0] = _list_parts(text, stanza.start, below, sizes.part)
     return Node(start, end, stanzas, Series())
-
-
-def _open_field(text: str, field: Node, sizes: Sizes) -> None:
-    """Open a field of many lines. Its first line is the head of the others."""
-    is_long = field.end - field.start > sizes.part and not field.is_anchor
-    if is_long and (parts := _list_parts(text, field.start, field.end, sizes.part)):
-        field.children, field.series = parts, Series(" ")
 
 
 def _list_parts(text: str, start: int, end: int, size: int) -> list[Node]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from tersely.split import comments, headlines, leaders
+from tersely.split import enclosures, headlines, leaders
 from tersely.split.continued import OPTION
 from tersely.split.dates import DATE
 from tersely.split.heads import Head
@@ -45,7 +46,7 @@ class Surroundings:
     def __init__(self, places: Sequence[Place]) -> None:
         self._cues = frozenset(place.run for place in places if CUE.match(place.line))
         """The runs that are subtitles."""
-        self.comments = comments.find_comments(places)
+        self.comments = enclosures.find_comments(places)
         """The comment right above each line, if it has one."""
         self.thread = Thread(places)
         posts = {} if self.thread else leaders.find_posts(places)
@@ -57,27 +58,23 @@ class Surroundings:
             commit.header = [subject]
         second = (post.below for post in posts if post.below and post.below.run == post.run)
         last = {post.above for post in [*posts][1:] if post.above}
-        self.dividers = {
-            place
-            for place in last
-            if place.block.kind == "heading" and (_DIVIDER.match(place.line) or DATE.fullmatch(place.line))
-        }
+        headings = (place for place in last if place.kind == "heading")
+        self.dividers = {p for p in headings if _DIVIDER.match(p.line) or DATE.fullmatch(p.line)}
         """The headings between posts, such as the items of an agenda, and dates."""
         no_headings = {*self.comments.values(), *posts, *second, *last} - self.dividers
-        self.comment_units = {p.units[0] for p in no_headings if p.block.kind == "heading"}
+        self.comment_units = {p.units[0] for p in no_headings if p.kind == "heading"}
         """Comments, and lines of posts, that look like headings."""
-        self._has_answers = any(
-            p.block.prefix == "<" and p.above and p.above.block.prefix == ">" for p in places
-        )
+        prefixes = {(a.block.prefix, b.block.prefix) for a, b in pairwise(places)}
+        self._has_answers = (">", "<") in prefixes
         """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {place: first_word(place) for place in headlines.find_possible_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
         # Lines that begin alike are titles only if one of them starts a run or follows a heading. Otherwise
         # they are lines between the entries of a log, and each continues the entry above it.
-        below_heading = {place for place in titles if place.above and place.above.block.kind == "heading"}
+        below_heading = {place for place in titles if place.above and place.above.kind == "heading"}
         first = {word for place, word in titles.items() if place.starts_run or place in below_heading}
-        captions = {place for place in titles if place.below and place.below.block.kind == "log"}
+        captions = {place for place in titles if place.below and place.below.kind == "log"}
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         indents = {place.indent for place in self._titles}
         siblings = {place for place in titles if place.indent in indents} - captions
@@ -87,11 +84,8 @@ class Surroundings:
         self._captioned.update(place.run for place in sections)
         progress = leaders.find_progress(places)
         self._progress = {place.units[0] for place in progress}
-        leading = (
-            leaders.find_leaders(places)
-            or leaders.find_stamps(places)
-            or headlines.find_sectioned_records(places)
-        )
+        leading = leaders.find_leaders(places) or leaders.find_stamps(places)
+        leading = leading or headlines.find_sectioned_records(places)
         fronted = leaders.find_fronted(places)
         self.fronts = {place.units[0] for place in fronted}
         """The first units of posts that begin with fields between rules."""
@@ -106,7 +100,6 @@ class Surroundings:
         self._subjects = {
             **dict(_find_continued(places)),
             **dict(_find_items(places)),
-            **dict(headlines.find_noted(places)),
             **dict(_find_labelled(places)),
             **dict(headlines.find_continuations(places)),
             **pairs,
@@ -131,10 +124,8 @@ class Surroundings:
             return True
         if not (place.indent and _GAPPED.match(place.line) and _GAPPED.match(self._first_lines[place.run])):
             return False
-        below = place.below
-        if below is None or below.run != place.run or below.indent != place.indent:
-            return False
-        return not _GAPPED.match(below.line)
+        below = place.next
+        return below is not None and below.indent == place.indent and not _GAPPED.match(below.line)
 
     def find_subject(self, place: Place) -> Place | None:
         """Return the place above that a line continues although it is not indented more; None if none is.
@@ -150,7 +141,7 @@ class Surroundings:
         above = place.above
         if above is None or above.run != place.run or above.indent != place.indent:
             return None
-        return above if above.block.kind != "log" and _CAUSE.match(place.line) else None
+        return above if above.kind != "log" and _CAUSE.match(place.line) else None
 
     def ends_speech(self, place: Place, speaker: Head) -> bool:
         """Return whether the words of `speaker` end before a block in a later run.
@@ -169,7 +160,7 @@ class Surroundings:
         if not self._has_answers:
             return place.block.prefix != ""
         is_answer = place.block.prefix == "<" or not place.line
-        return place.block.kind == "list_item" or (place.block.prefix != "" and not is_answer)
+        return place.kind == "list_item" or (place.block.prefix != "" and not is_answer)
 
     def starts_step(self, place: Place) -> bool:
         """Return whether a line is the head of all lines down to the next such line.
@@ -178,7 +169,7 @@ class Surroundings:
         alike, or the first line of a record or a part that contains blank lines.
         """
         below = place.below
-        is_above = below is not None and below.block.first == place.block.last and place.block.kind != "code"
+        is_above = below is not None and below.block.first == place.block.last and place.kind != "code"
         is_step = is_above and _STEP.match(place.line) is not None
         return is_step or place in self._titles or place.units[0] in self._messages
 
@@ -186,9 +177,9 @@ class Surroundings:
         """Return whether the lines below `step`, their head, end before this place.
 
         A rule ends them, but not the text of a post that begins with fields between rules. The lines below a
-        message end at a run that is not about it. Log entries right below `step`, and the output of a counted
-        step, end at a run of text that is not indented more. The last record ends at a run unlike those in
-        other records.
+        message end at a run that is not indented more and begins with a letter. Log entries right below
+        `step`, and the output of a counted step, end at a run of text that is not indented more. The last
+        record ends at a run unlike those in other records.
         """
         if place is self._alien:
             return True
@@ -197,17 +188,18 @@ class Surroundings:
         if is_rule(place.block, place.line):
             return step.begin not in self.fronts
         if step.begin in self._messages:
-            return place.starts_run and not headlines.goes_on(place, step.indent)
+            is_about = place.indent > step.indent or not place.line.lstrip()[:1].isalpha()
+            return place.starts_run and not is_about
         if step.run not in self._captioned and step.begin not in self._progress:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
 
-    def goes_on(self, place: Place, label: Head) -> bool:
+    def continues_value(self, place: Place, label: Head) -> bool:
         """Return whether a block continues the value of `label`, a line above it with a name and a value."""
         if LABEL.match(place.line):
             return False
         if place.indent == label.indent:
-            return place.run == label.run and place.block.kind == "sentence"
+            return place.run == label.run and place.kind == "sentence"
         return place.indent > label.indent  # a value may have several paragraphs
 
     def is_announced(self, place: Place, announcer: Head, is_inside: bool) -> bool:
@@ -221,7 +213,7 @@ class Surroundings:
         if announcer.has_list_only and not headlines.is_choice(place):
             return False
         if announcer.text_indent is not None:
-            return place.block.kind == "log" and find_text_indent(place.line) > announcer.text_indent + 1
+            return place.kind == "log" and find_text_indent(place.line) > announcer.text_indent + 1
         if run == announcer.run:
             if place.indent == announcer.indent and place.line.rstrip().endswith(":"):
                 return False
@@ -233,22 +225,22 @@ class Surroundings:
             if announcer.body_indent < 0:
                 announcer.body_indent = place.indent
                 announcer.is_named = place.line.startswith(name)
-                if place.indent < announcer.indent and not (is_inside and place.block.kind == "line"):
+                if place.indent < announcer.indent and not (is_inside and place.kind == "line"):
                     return False
             if announcer.is_named and place.indent == announcer.indent and not place.line.startswith(name):
                 return False
             return place.indent >= announcer.body_indent
         is_next = run == announcer.run + 1 and above.units[-1] == announcer.units[-1]
-        is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
         if is_next:
             announcer.body_indent = place.indent
+        is_item = run == announcer.reach + 1 and place.kind == above.kind == "list_item"
         is_item = is_item and place.indent >= announcer.body_indent
         is_item = is_item and find_marker(place.line) == find_marker(above.line)
         goes_on = announcer.reach == above.run and self.is_marked(place)
-        if is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent:
+        reaches = is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent
+        if reaches:
             announcer.extend(run)
-            return True
-        return False
+        return reaches
 
     def is_marked(self, place: Place) -> bool:
         """Return whether a block with the prefix `>` continues text without a prefix right above it."""
@@ -263,7 +255,7 @@ def is_clause(place: Place, clause: re.Match[str]) -> bool:
     return not clause["word"] and ("." in clause["number"] or is_long)
 
 
-def is_title(place: Place) -> bool:
+def is_clause_title(place: Place) -> bool:
     """Return whether a line with a number is alone above a paragraph, or above a clause such as 2.1 in 2."""
     below = place.below
     clause = CLAUSE.match(place.line)
@@ -274,7 +266,7 @@ def is_title(place: Place) -> bool:
     inner = CLAUSE.match(below.line)
     if inner and inner["number"].startswith(f"{clause['number']}."):
         return True
-    return below.run != place.run and below.block.kind == "sentence"
+    return below.run != place.run and below.kind == "sentence"
 
 
 def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
@@ -287,7 +279,7 @@ def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
 def announces_entries(place: Place) -> bool:
     """Return whether a log entry ends with a colon, and the text of the entry below is indented more."""
     below = place.below
-    if below is None or below.block.kind != "log" or not place.line.rstrip().endswith(":"):
+    if below is None or below.kind != "log" or not place.line.rstrip().endswith(":"):
         return False
     return find_text_indent(below.line) > find_text_indent(place.line) + 1
 
@@ -322,7 +314,7 @@ def _find_items(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             above.pop()
         if not is_item:
             above.append(place)
-        elif above and above[-1].indent == place.indent and above[-1].block.kind == "line":
+        elif above and above[-1].indent == place.indent and above[-1].kind == "line":
             yield place, above[-1]
 
 

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from tersely.split.column_names import GAP, are_names, count_values, find_words, may_name
 from tersely.split.columns import fits
-from tersely.split.lines import Lines
+from tersely.split.lines import Lines, Range
 from tersely.split.places import Place
 
 _RULER = re.compile(r"[#;%/ \t]*(?:([-=.\u2500])\1+[ \t]+){2,}([-=.\u2500])\2+\s*$")
@@ -34,21 +34,18 @@ def find_headers(
     """
     found: dict[Place, Sequence[Place]] = dict([*_find_spaced(places), *_find_listed(places)])
     header: Sequence[Place] = ()
-    columns: Sequence[tuple[int, int]] = ()
+    columns: Sequence[Range] = ()
     run: list[Place] = []
     table: int | None = None  # the run of a table whose first row names the columns
     for number, place in enumerate(places):
-        ruler = lines.texts[place.block.last - 1]
+        above, ruler = place.above, lines.texts[place.block.last - 1]
         if _RULER.match(ruler):
-            above = place.above
-            is_alone = place.block.is_one_line
-            is_named = above is not None and above.block.last == place.block.first
-            header = (above, place) if is_alone and above is not None and is_named else (place,)
-            columns, run = find_words(ruler), []
-            table = None
+            is_below = above and above.block.last == place.block.first and place.block.is_one_line
+            header = (above, place) if above and is_below else (place,)
+            columns, run, table = find_words(ruler), [], None
             continue
-        if place.above and _SOLID_RULE.fullmatch(place.line) and (cells := _find_cells(place.above, place)):
-            header, columns, run, table = (place.above, place), cells, [], None
+        if above and _SOLID_RULE.fullmatch(place.line) and (cells := _find_cells(above, place)):
+            header, columns, run, table = (above, place), cells, [], None
             continue
         if _names_columns(place, lines):
             header, columns, run, table = (place,), find_words(place.line), [], place.run
@@ -75,13 +72,13 @@ def find_headers(
 def _names_columns(place: Place, lines: Lines) -> bool:
     """Return whether a block is a table whose first row names the columns."""
     below = lines.texts[place.block.first + 1 : place.block.last]
-    return place.block.kind == "row" and are_names(place.line, below[:2])
+    return place.kind == "row" and are_names(place.line, below[:2])
 
 
-def _find_cells(names: Place, rule: Place) -> Sequence[tuple[int, int]]:
+def _find_cells(names: Place, rule: Place) -> Sequence[Range]:
     """Return the cells of the line right above a rule if they name the columns of the line below it."""
     below = rule.below
-    if names.block.kind != "line" or below is None or below.block.first != rule.block.last:
+    if names.kind != "line" or below is None or below.block.first != rule.block.last:
         return []
     cells = [cell.span() for cell in _CELL.finditer(names.line)]
     is_near = names.block.last == rule.block.first
@@ -94,9 +91,8 @@ def _find_listed(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Plac
     There are at least three names, and right below them at least three rows with as many words.
     """
     words = {place: len(place.line.split()) for place in places}
-    groups = [
-        list(group) for _, group in groupby(places, lambda place: (place.run, place.indent, words[place]))
-    ]
+    grouped = groupby(places, lambda place: (place.run, place.indent, words[place]))
+    groups = [list(group) for _, group in grouped]
     for names, rows in pairwise(groups):
         are_near = (names[0].run, names[0].indent) == (rows[0].run, rows[0].indent)
         are_names = words[names[0]] == 1 and 2 < len(names) == words[rows[0]]
@@ -110,14 +106,12 @@ def _find_spaced(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Plac
     At least two rows right below each other end with two values or more. Above them is a line with at least
     as many words and no value, perhaps below a line such as `Table 2: Cranes`.
     """
-    for is_row, group in groupby(
-        places, lambda place: place.block.kind == "line" and count_values(place.line) > 1
-    ):
+    for is_row, group in groupby(places, lambda place: place.kind == "line" and count_values(place.line) > 1):
         rows = list(group)
         names = rows[0].above
         if not is_row or names is None or len(rows) < 2 or names.block.last != rows[0].block.first:
             continue
-        if names.block.kind != "line" or not may_name(names.line):
+        if names.kind != "line" or not may_name(names.line):
             continue
         title = names.above
         header = [title, names] if title and _TITLE.match(title.line) else [names]
@@ -126,29 +120,17 @@ def _find_spaced(places: Sequence[Place]) -> Iterator[tuple[Place, Sequence[Plac
                 yield row, header
 
 
-def _fits(place: Place, lines: Lines, columns: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a line of a block fits the columns or has enough cells."""
-    if place.block.kind == "sentence":
-        return False
-    rows = [lines.texts[at] for at in _list_lines(place)]
-    return any(fits(columns, row) or _has_cells(row, len(columns)) for row in rows)
+def _fits(place: Place, lines: Lines, columns: Sequence[Range]) -> bool:
+    """Return whether one of the first lines of a block fits the columns, or has at least three cells and
+    lacks at most one: a cell seems to be missing if only one space divides it from the next."""
+    rows = lines.texts[place.block.first : place.block.last][:_MOST_LINES]
+    fewest = max(3, len(columns) - 1)
+    fitting = (fits(columns, row) or len(GAP.split(row.strip())) >= fewest for row in rows)
+    return place.kind != "sentence" and any(fitting)
 
 
-def _has_all_cells(place: Place, columns: Sequence[tuple[int, int]]) -> bool:
+def _has_all_cells(place: Place, columns: Sequence[Range]) -> bool:
     """Return whether a cell, after a gap or at the margin, begins at each column but perhaps one."""
     starts = {cell.start() for cell in _CELL.finditer(place.line)}
     cells = [start for start, _ in columns if start in starts]
-    return place.block.kind in ("row", "line") and len(cells) > 1 and len(starts) <= len(cells) + 1
-
-
-def _list_lines(place: Place) -> range:
-    """Return the indices of the first lines of a place, at most `_MOST_LINES`."""
-    return range(place.block.first, min(place.block.last, place.block.first + _MOST_LINES))
-
-
-def _has_cells(row: str, columns: int) -> bool:
-    """Return whether a row has at least three cells and lacks at most one.
-
-    A cell seems to be missing if only one space divides it from the next.
-    """
-    return len(GAP.split(row.strip())) >= max(3, columns - 1)
+    return place.kind in ("row", "line") and len(cells) > 1 and len(starts) <= len(cells) + 1

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tersely.split.columns import skip_rows
-from tersely.split.csv_rows import FENCED, open_fenced
 from tersely.split.lines import LONGEST_LINE, Format, Lines, find_lines, skip_while
 from tersely.split.nodes import Node, Sizes
+from tersely.split.rows import FENCED, open_fenced
 from tersely.units import Series
 
 _DELIMITER_ROW = re.compile(
@@ -57,9 +57,7 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
             while end < len(lines) and row.match(lines.texts[end]) and not _find_title_end(lines, end):
                 end += 1
             return end if end - index >= 2 else None
-    if _REST_BORDER.match(first):
-        return _find_simple_end(lines, index)
-    return None
+    return _find_simple_end(lines, index) if _REST_BORDER.match(first) else None
 
 
 def _find_simple_end(lines: Lines, index: int) -> int | None:

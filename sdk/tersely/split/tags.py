@@ -1,20 +1,23 @@
-"""Tags: what the lines of a format without indentation begin with, so that a reader knows what each line is.
+"""What `cycles` finds records from: the regions of a text, and the tags of their lines.
 
-The tag is the first word with the signs before it, or the pattern of that word if the word itself is a value.
+A region is a part of a text in which it looks for records. The tag of a line is the first word with the signs
+before it, or the pattern of that word if the word itself is a value. In a format without indentation it tells
+a reader what the line is. A preface is a line above the first line of its record, in the same paragraph.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.lines import TICKED
-from tersely.split.places import FIELD_SIGNS, Place
+from tersely.split.places import FIELD_SIGNS, Place, is_comment
 from tersely.split.prose import is_prose
-from tersely.split.records import first_word
+from tersely.split.records import first_word, shape
 
 _TAG = re.compile(r"\s*(?P<sign>(?:[^\w\s]+\s*){0,3})(?P<word>\w+(?:[.-]\w+)*)?")
 _SECOND = re.compile(r"\S*\s++\W*+(\w+)")
@@ -31,6 +34,8 @@ _LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
 FEWEST_RECORDS = 3
 _FEWEST_LETTER_LINES, _MOST_LETTERS = 12, 12
 """Fewest lines, and most different letters, of a format whose tags are single letters."""
+_OTHERS = ("heading", "log", "code", "html", "xml", "settings")
+"""Kinds of blocks that are never part of a cycle."""
 
 
 class Tag(NamedTuple):
@@ -64,12 +69,9 @@ Tags = Sequence[Tag | None]
 
 def speaks(place: Place) -> bool:
     """Return whether a line is prose, apart from its tag."""
-    tag = _TAG.match(place.line)
-    return (
-        place.block.kind == "sentence"
-        or place.speaks
-        or (tag is not None and not TICKED.match(place.line) and is_prose(place.line[tag.end() :]))
-    )
+    if place.kind == "sentence" or place.speaks:
+        return True
+    return not TICKED.match(place.line) and is_prose(_TAG.sub("", place.line, count=1))
 
 
 def _match(line: str) -> tuple[str, str]:
@@ -81,14 +83,9 @@ def _match(line: str) -> tuple[str, str]:
 def _choose(literal: Sequence[str], patterns: Sequence[str], region: Sequence[Place]) -> Tags:
     """Return the literal tag of each line; its pattern if that tag is unique, or begins with a value."""
     counts = Counter(text for text in literal if not _VALUE.match(text))
-    return [
-        None
-        if place.block.kind == "sentence"
-        else Tag(text, True)
-        if counts[text] > 1
-        else Tag(f"{pattern} ", False)
-        for text, pattern, place in zip(literal, patterns, region, strict=True)
-    ]
+    pairs = zip(literal, patterns, strict=True)
+    tags = [Tag(text, True) if counts[text] > 1 else Tag(f"{pattern} ", False) for text, pattern in pairs]
+    return [None if place.kind == "sentence" else tag for place, tag in zip(region, tags, strict=True)]
 
 
 def _read_letters(region: Sequence[Place]) -> Tags:
@@ -98,25 +95,21 @@ def _read_letters(region: Sequence[Place]) -> Tags:
     words = len({word for sign, word in starts if not sign})
     is_tight = all(len(place.line) < 2 or not place.line[1].isspace() for place in region)
     named = sum(_LABEL.match(place.line) is not None for place in region)
-    if (
-        len(region) < _FEWEST_LETTER_LINES
-        or len(letters) > _MOST_LETTERS
-        or not all(map(str.isalpha, letters))
-        or words < len(letters) * 2
-        or not is_tight
-        or named * 10 > len(region)
-    ):
+    are_letters = all(map(str.isalpha, letters)) and len(letters) <= min(_MOST_LETTERS, words // 2)
+    if len(region) < _FEWEST_LETTER_LINES or not are_letters or not is_tight or named * 10 > len(region):
         return ()
     tags = [sign + (word if sign else word[:1]) for sign, word in starts]
     return _choose(tags, tags, region)
 
 
-def _read_words(region: Sequence[Place]) -> Tags:
-    """Return the first word of each line with the signs before it, or its pattern if the word is unique."""
+def _read_words(region: Sequence[Place], *, prefer_signs: bool = False) -> Tags:
+    """Return the first word of each line with the signs before it, or its pattern if the word is unique.
+
+    `prefer_signs`: whether the signs at the start of a line alone are its tag.
+    """
     starts = [_match(place.line) for place in region]
-    return _choose(
-        [sign + word for sign, word in starts], [sign + _shape(word) for sign, word in starts], region
-    )
+    words = [(prefer_signs and sign) or sign + word for sign, word in starts]
+    return _choose(words, [sign + _shape(word) for sign, word in starts], region)
 
 
 def _read_pairs(region: Sequence[Place]) -> Tags:
@@ -138,20 +131,12 @@ def _read_pairs(region: Sequence[Place]) -> Tags:
     ]
 
 
-def _read_signs(region: Sequence[Place]) -> Tags:
-    """Return the signs of each line that begins with signs, and the first word of any other line."""
-    starts = [_match(place.line) for place in region]
-    return _choose(
-        [sign or word for sign, word in starts], [sign + _shape(word) for sign, word in starts], region
-    )
-
-
 def _shape(word: str) -> str:
     """Return the pattern of capital and small letters and numbers of a word."""
     return _SMALL.sub("a", _CAPITALS.sub("A", _NUMBERS.sub("9", word)))
 
 
-READERS = (_read_letters, _read_words, _read_pairs, _read_signs)
+READERS = (_read_letters, _read_words, _read_pairs, partial(_read_words, prefer_signs=True))
 """Functions that read the tags of lines. They are tried in this order."""
 
 
@@ -162,8 +147,7 @@ def is_regular(tags: Tags) -> bool:
 
 def has_value(tag: Tag, place: Place) -> bool:
     """Return whether a line has a value after its tag, or is a value with a sign."""
-    found = _TAG.match(place.line)
-    rest = place.line[found.end() :] if found else ""
+    rest = _TAG.sub("", place.line, count=1)
     return any(map(str.isalnum, rest)) if tag.is_literal else not tag.is_plain
 
 
@@ -185,17 +169,13 @@ def read_levels(region: Sequence[Place]) -> list[int | None] | None:
 
 def list_outer(region: Sequence[Place]) -> list[int]:
     """Return the lines that are indented least, and those with a name that is aligned to the right."""
-    ends = [
-        name.end() + place.indent if (name := _FIELD.match(place.line.lstrip())) else 0 for place in region
-    ]
+    names = [(place, _FIELD.match(place.line.lstrip())) for place in region]
+    ends = [name.end() + place.indent if name else 0 for place, name in names]
     column, count = Counter(filter(None, ends)).most_common(1)[0] if any(ends) else (0, 0)
     is_aligned = count * 5 >= len(region) * 4
     base = min((place.indent for place in region), default=0)
-    return [
-        at
-        for at, (place, end) in enumerate(zip(region, ends, strict=True))
-        if place.indent == base or (is_aligned and end == column)
-    ]
+    aligned = {at for at, end in enumerate(ends) if is_aligned and end == column}
+    return [at for at, place in enumerate(region) if place.indent == base or at in aligned]
 
 
 def find_period(region: Sequence[Place]) -> int | None:
@@ -207,3 +187,102 @@ def find_period(region: Sequence[Place]) -> int | None:
     heads = region[::period]
     is_periodic = period > 1 and len(heads) >= FEWEST_RECORDS
     return period if is_periodic and all(place.line[:1] == sign for place in heads) else None
+
+
+def find_regions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    """Yield the blocks between paragraphs, lines that begin with `<`, headings, code and the like.
+
+    Regions may be empty. They leave out remarks.
+    """
+    region: list[Place] = []
+    for place in places:
+        is_paragraph = place.kind == "sentence" and not place.indent
+        if is_paragraph or place.kind in _OTHERS or place.block.prefix == "<":
+            yield region
+            region = []
+        elif not place.is_remark:
+            region.append(place)
+    yield region
+
+
+def are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
+    """Return whether the runs are the records.
+
+    Each cycle begins right below the first line of a run, or all runs begin with one word and hold at most
+    one start, or runs inside the cycles are like those that begin them. Or all runs but the first are alike,
+    and some cycles begin inside them, as notes inside the messages of a compiler.
+    """
+    starts = [at for at in {*owners} if at is not None and owners[at] is None]
+    if _have_siblings(region, starts):
+        return True
+    forms = [_find_form(place) for place in region[1:] if place.starts_run]
+    inner = [region[at] for at in starts if not region[at].starts_run]
+    are_inside = any(place.above and not place.above.starts_run for place in inner)
+    if are_inside and len(forms) > 2 and None not in forms and len({*forms}) == 1:
+        return True
+    tops = [first_word(place) for place in region if place.starts_run]
+    is_alike = len({*tops}) == 1 and len({region[at].run for at in starts}) == len(starts) <= len(tops) + 1
+    are_below = is_alike or all(at and region[at - 1].starts_run for at in starts)
+    return len(starts) > 1 and are_below and not any(region[at].starts_run for at in starts)
+
+
+def _have_siblings(region: Sequence[Place], starts: Sequence[int]) -> bool:
+    """Return whether all lines at `starts` begin runs, and other runs have names of their own but are alike:
+    their next two lines are of the same kinds."""
+    if not all(region[at].starts_run or region[at].is_titled for at in starts):
+        return False
+    forms = {_find_form(region[at]) for at in starts}
+    first, known = min(starts), {*starts}
+    others = [place for at, place in enumerate(region) if place.starts_run and at > first and at not in known]
+    differ = len({first_word(place) for place in others}) == len(others) > 1
+    return differ and None not in forms and all(_find_form(place) in forms for place in others)
+
+
+def _find_form(place: Place) -> tuple[str, str, str] | None:
+    """Return the kinds of the two lines below the first line of a run, and how the first of them begins.
+
+    Return None if the run has no two lines there.
+    """
+    second = place.below
+    third = second.below if second else None
+    if second is None or third is None or third.run != place.run:
+        return None
+    return second.kind, shape(second.line), third.kind
+
+
+def find_prefaces(region: Sequence[Place], starts: Sequence[int]) -> dict[int, int]:
+    """Map each line above the first line of its record to that first line.
+
+    Return nothing unless each paragraph contains exactly one record.
+
+    Args:
+        starts: indices of the first lines of records, ascending.
+    """
+    pairs = enumerate(pairwise(region), 1)
+    blanks = (n for n, (above, below) in pairs if above.block.last < below.block.first)
+    edges = [0, *blanks, len(region)]
+    paragraphs = [range(*edge) for edge in pairwise(edges) if edge[1] > starts[0] and edge[0] <= starts[-1]]
+    if len(paragraphs) != len(starts) or not all(map(range.__contains__, paragraphs, starts)):
+        return {}
+    fronts = ((range(own.start, start), start) for own, start in zip(paragraphs, starts, strict=True))
+    return {at: start for front, start in fronts for at in front}
+
+
+def find_keys(region: Sequence[Place], bodies: dict[int, list[int]]) -> dict[int, list[int]]:
+    """Map the first line of each record to the lines that name it, if that first line is a comment.
+
+    These are the lines after the comment, down to the first one with a first word that at least nine tenths
+    of the records share. Records that do not begin with a comment have none.
+
+    Args:
+        bodies: for the first line of each record, the other lines of the record.
+    """
+    words = {start: [first_word(region[at]) for at in body] for start, body in bodies.items()}
+    counts = Counter(word for own in words.values() for word in set(own))
+    keys: dict[int, list[int]] = {}
+    for start, body in bodies.items():
+        often = {word for word, count in counts.items() if count * 10 >= len(bodies) * 9}
+        shared = (n for n, word in enumerate(words[start]) if word[:1].isalnum() and word in often)
+        own = [at for at in body[: next(shared, -1) + 1] if not is_comment(region[at].block)]
+        keys[start] = own if is_comment(region[start].block) else []
+    return keys

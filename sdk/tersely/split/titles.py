@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tersely.split.capitals import find_capitals
 from tersely.split.counted_titles import (
     LONGEST_TITLE,
     NUMBERED_TITLE,
@@ -16,11 +15,10 @@ from tersely.split.counted_titles import (
     STOPS,
     find_marginal,
     find_series,
+    is_division,
     is_numbered_title,
     may_be_title,
 )
-from tersely.split.divisions import begins_division, names_division
-from tersely.split.forms import find_labels
 from tersely.split.lines import Block, Lines, is_wordy, starts_run
 from tersely.split.markers import CLAUSE
 from tersely.units import Kind
@@ -76,30 +74,29 @@ _OPENING = "\"'“‘«([*_`"
 _LONGEST_ANSWER = 8
 """Most runs for each question, if the answers are not right below. A story has fewer questions."""
 _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
+_CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]+\)?){0,7}\s*")
+"""A few words in capitals."""
 
 
-def find_titles(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
-    """Return the indices of the blocks that are titles of the blocks below them."""
-    titles = find_capitals(lines, blocks, runs) | _find_above_prose(lines, blocks, runs)
-    kinds = ("line", "heading")
-    numbered = {
-        at for at, b in enumerate(blocks[:-1]) if b.kind in kinds and is_numbered_title(lines, b.first)
-    }
+def find_titles(lines: Lines, blocks: Sequence[Block], labels: set[int]) -> set[int]:
+    """Return the indices of the blocks that are titles of the blocks below them, `labels` among them."""
+    titles = _find_capitals(lines, blocks) | _find_above_prose(lines, blocks)
+    may_have_number = [at for at, b in enumerate(blocks[:-1]) if b.kind in ("line", "heading")]
+    numbered = {at for at in may_have_number if is_numbered_title(lines, blocks[at].first)}
     titles |= numbered if len(numbered) > 1 else set()
-    one_line = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.is_one_line)
-    stamped = {at for at in one_line if is_stamped(lines.texts[blocks[at].first])}
+    may_have_time = (at for at, b in enumerate(blocks) if b.kind in ("line", "row") and b.is_one_line)
+    stamped = {at for at in may_have_time if is_stamped(blocks[at].line)}
     titles |= stamped if len(stamped) > 2 else set()
-    titles |= _find_terms(lines, blocks)
-    titles |= find_labels(lines, blocks, runs) | find_marginal(lines, blocks, runs)
-    series = [*find_series(lines, blocks, runs, titles)]
+    titles |= labels | _find_terms(lines, blocks) | find_marginal(blocks)
+    series = [*find_series(lines, blocks, titles)]
     below = {at + 1 for own in series for at in own if _is_second_line(lines, blocks, at + 1)}
     if below:
         titles |= below
-        series = [*find_series(lines, blocks, runs, titles)]
-    return titles.union(*series, _find_questions(lines, blocks, runs))
+        series = [*find_series(lines, blocks, titles)]
+    return titles.union(*series, _find_questions(blocks))
 
 
-def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> set[int]:
+def _find_above_prose(lines: Lines, blocks: Sequence[Block]) -> set[int]:
     """Return the indices of the titles right above a paragraph.
 
     A title begins a run or is below the end of a sentence, as in a text without blank lines. There are at
@@ -107,17 +104,17 @@ def _find_above_prose(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]
     """
     found: dict[str, list[int]] = defaultdict(list)
     for at, block in enumerate(blocks[:-1]):
-        line = lines.texts[block.first].strip()
+        line = block.line.strip()
         if block.kind != "line" or not block.is_one_line or block.prefix or len(line) > SHORT_TITLE:
             continue
-        begins_run = starts_run(runs, at) or _is_below_end(lines, blocks, at)
-        between = [lines.texts[own.first] for own in blocks[at + 1 : at + 3]]
+        begins_run = starts_run(blocks, at) or _is_below_end(lines, blocks, at)
+        between = [own.line for own in blocks[at + 1 : at + 3]]
         skipped = [bool(is_byline(own) or _ADDRESS.match(own)) for own in between]
         below = blocks[min(at + 1 + ([*skipped, False].index(False)), len(blocks) - 1)]
-        is_above = below.kind == "sentence" and not below.prefix and below.end - below.start >= _LONG_PROSE
-        if begins_run and is_above and runs[at + 1] == runs[at]:
+        is_above = below.kind == "sentence" and below.end - below.start >= _LONG_PROSE
+        if begins_run and is_above and blocks[at + 1].run == block.run:
             is_indented = lines.indent(below.first) != lines.indent(block.first)
-            is_term = lines.texts[below.first].lstrip().startswith(":")
+            is_term = below.line.lstrip().startswith(":")
             is_plain = line[0].isalnum() and not line[0].islower() and _is_plain(line)
             if is_plain and len(line.split()) <= _MOST_TITLE_WORDS and not is_indented and not is_term:
                 found[line].append(at)
@@ -140,7 +137,7 @@ def _find_terms(lines: Lines, blocks: Sequence[Block]) -> set[int]:
 def _is_below_end(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
     """Return whether a line is below the end of a paragraph, and much shorter than the line below it."""
     above, block, below = blocks[at - 1 : at + 2]
-    line, next_line = (lines.texts[own.first].strip() for own in (block, below))
+    line, next_line = (own.line.strip() for own in (block, below))
     last = lines.texts[above.last - 1].rstrip("\"'”’)]*_ ")
     ends = above.kind in ("sentence", "list_item") and last.endswith((".", "!", "?"))
     is_short = len(line) * 4 <= len(next_line) * 3 and next_line[:1].isupper()
@@ -149,7 +146,7 @@ def _is_below_end(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
 
 def _is_second_line(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
     """Return whether a line is the words of a title, right below its number, as `Fees` below `Article 5`."""
-    block, line = blocks[at], lines.texts[blocks[at].first].strip()
+    block, line = blocks[at], blocks[at].line.strip()
     is_below = block.first == blocks[at - 1].last and SERIES.fullmatch(lines.texts[block.first - 1].strip())
     is_line = block.kind == "line" and block.is_one_line and at + 1 < len(blocks)
     return bool(is_below) and is_line and len(line) <= SHORT_TITLE and line[0].isupper() and _is_plain(line)
@@ -180,26 +177,21 @@ def is_question(line: str) -> bool:
     return _QUESTION.fullmatch(bold["text"] if bold else line.strip()) is not None
 
 
-def _find_questions(lines: Lines, blocks: Sequence[Block], runs: Sequence[int]) -> Sequence[int]:
+def _find_questions(blocks: Sequence[Block]) -> Sequence[int]:
     """Return the indices of the questions of a list of answers, none if there is only one or they are rare.
 
     Each begins a run, alone in its line. Below it is a block that is no such question.
     """
-    found = [
-        at
-        for at, block in enumerate(blocks[:-1])
-        if (block.kind == "sentence" and block.is_one_line and not block.prefix)
-        and starts_run(runs, at)
-        and is_question(lines.texts[block.first])
-    ]
+    alone = (at for at, b in enumerate(blocks[:-1]) if b.kind == "sentence" and b.is_one_line)
+    found = [at for at in alone if starts_run(blocks, at) and is_question(blocks[at].line)]
     questions = {*found}
     found = [at for at in found if at + 1 not in questions and blocks[at + 1].kind != "heading"]
-    if len(found) * _LONGEST_ANSWER < len({*runs}):
-        found = [at for at in found if runs[at + 1] == runs[at]]
+    if len(found) * _LONGEST_ANSWER < blocks[-1].run + 1:
+        found = [at for at in found if blocks[at + 1].run == blocks[at].run]
     return found if len(found) > 1 else []
 
 
-def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
+def find_apart(blocks: Sequence[Block]) -> set[int]:
     """Return the indices of the titles of records with more blank lines between them than inside.
 
     There are at least two records with several paragraphs, each with a title of its own without markup.
@@ -207,38 +199,21 @@ def find_apart(lines: Lines, blocks: Sequence[Block]) -> set[int]:
     gaps = [block.first - above.last for above, block in pairwise(blocks)]
     starts = [0, *(at for at, gap in enumerate(gaps, 1) if gap > 1)]
     records = list(pairwise([*starts, len(blocks)]))
-    titles = {lines.texts[blocks[at].first].strip() for at in starts}
+    firsts = [blocks[at] for at in starts]
+    titles = {block.line.strip() for block in firsts}
     are_divided = all(1 in gaps[start : end - 1] for start, end in records)
-    are_titles = all(_is_short_line(lines, blocks[at]) for at in starts)
+    are_lines = all(b.kind in ("line", "heading") and b.is_one_line and not b.prefix for b in firsts)
+    are_titles = are_lines and all(t[0].isalnum() and ":" not in t and may_be_title(t) for t in titles)
     are_titles = are_titles and not any(map(NUMBERED_TITLE.fullmatch, titles))
     return {*starts} if 1 < len(starts) == len(titles) and are_divided and are_titles else set()
 
 
-def _is_short_line(lines: Lines, block: Block) -> bool:
-    """Return whether a block is a short line that begins with a letter or a digit, and has no colon."""
-    line = lines.texts[block.first].strip()
-    is_line = block.kind in ("line", "heading") and block.is_one_line and not block.prefix
-    return is_line and line[0].isalnum() and ":" not in line and may_be_title(line)
-
-
-def _is_sound(lines: Lines, index: int) -> bool:
-    """Return whether a line in brackets is a sound in subtitles, and not the name of a section."""
-    return lines.texts[index].lstrip().startswith("[") and "-->" in "".join(
-        lines.texts[max(0, index - 2) : index]
-    )
-
-
-def is_title(lines: Lines, index: int) -> bool:
+def is_title_in_prose(lines: Lines, index: int) -> bool:
     """Return whether a line that reads like prose is a title: it is in bold type, a status above items, or
     the start of a division."""
     is_bold = _BOLD.fullmatch(lines.texts[index].strip()) is not None
     is_asked = lines.texts[index].rstrip().endswith("?") and is_numbered_title(lines, index)
     return is_bold or is_asked or _is_status(lines, index) or is_division(lines, index)
-
-
-def is_division(lines: Lines, index: int) -> bool:
-    """Return whether a line begins a division such as `Article 5`, or is the title right below it."""
-    return begins_division(lines, index) or names_division(lines, index)
 
 
 def _is_status(lines: Lines, index: int) -> bool:
@@ -260,22 +235,22 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
         return "line"
     is_bold = line.startswith("**") and line[2:3] not in ("", " ", "*")
-    if not is_bold and len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
+    is_sound = line[0] == "[" and "-->" in "".join(lines.texts[max(0, index - 2) : index])  # in subtitles
+    if not is_bold and len(line) <= _LONGEST_SECTION and SECTION.match(line) and not is_sound:
         return "heading"
     if BACK_MATTER.fullmatch(line) and index and lines.is_blank(index - 1) and index + 1 < len(lines):
         return "heading"
     below = lines.skip_blank(index + 1)
-    begins = index == 0 or lines.is_blank(index - 1) or _is_below_section(lines, index)
+    above, next_line = lines.texts[index - 1] if index else "", lines.texts[below : below + 1]
+    begins = not above.strip() or (SECTION.match(above) and next_line and not SECTION.match(next_line[0]))
     if begins and below < len(lines) and len(line) <= _LONGEST_SECTION and _BOLD.fullmatch(line):
         return "heading"
     if not begins or not index + 1 < below < len(lines):
         return "line"
-    above = [at for at in range(max(0, index - _NEAR), index) if not lines.is_blank(at)]
-    is_inner = any(lines.indent(at) < lines.indent(index) for at in above[-1:])
-    is_flush = lines.indent(index) <= _MOST_INDENT or (
-        lines.indent(index) == lines.indent(below) and not is_inner
-    )
-    is_flush = is_flush or _is_centred(lines, index)
+    near = [at for at in range(max(0, index - _NEAR), index) if not lines.is_blank(at)]
+    is_inner = any(lines.indent(at) < lines.indent(index) for at in near[-1:])
+    is_even = lines.indent(index) == lines.indent(below) and not is_inner
+    is_flush = lines.indent(index) <= _MOST_INDENT or is_even or _is_centred(lines, index)
     is_title = is_flush and len(line) <= LONGEST_TITLE and len(line.split()) <= _MOST_TITLE_WORDS
     starts = not line[0].islower() and (line[0].isalnum() or line[0] in _OPENING)
     return "heading" if is_title and starts and _is_plain(line) else "line"
@@ -289,8 +264,24 @@ def _is_centred(lines: Lines, index: int) -> bool:
     return min(left, right) >= CENTRED and abs(left - right) <= CENTRED
 
 
-def _is_below_section(lines: Lines, index: int) -> bool:
-    """Return whether a line is right below the first line of a section, which has more lines."""
-    below = lines.skip_blank(index + 1)
-    has_more = below < len(lines) and not SECTION.match(lines.texts[below])
-    return has_more and SECTION.match(lines.texts[index - 1]) is not None
+def _find_capitals(lines: Lines, blocks: Sequence[Block]) -> set[int]:
+    """Return the indices of the lines in capitals that are headings of the lines right below them.
+
+    They begin runs. There are at least two, or one and a heading in capitals. All differ: names of speakers
+    recur. More than a fourth are indented like the line below, unlike in a manual page.
+    """
+    titles: dict[str, int] = {}
+    flush = 0
+    has_heading = any(b.kind == "heading" and _CAPITALS.fullmatch(b.line) for b in blocks)
+    for at, (block, below) in enumerate(pairwise(blocks)):
+        line = block.line
+        begins_run = block.run == below.run and starts_run(blocks, at)
+        is_title = begins_run and block.kind == "line" and _CAPITALS.fullmatch(line) is not None
+        indent = lines.indent(block.first) - lines.indent(below.first)
+        if not is_title or indent > 0 or _CAPITALS.fullmatch(below.line):
+            continue
+        if line in titles:
+            return set()
+        titles[line] = at
+        flush += indent == 0
+    return {*titles.values()} if flush + has_heading > 1 and flush * 4 > len(titles) else set()

@@ -61,7 +61,7 @@ def is_wrapped(left: str, right: str, width: int, *, is_inside: bool = False) ->
         or _are_alike(left, right)
         or TICKED.match(right)
         or ("..." in left and LED.match(left) and LED.match(right))
-        or (are_fields(left.split()) and not left.endswith(","))
+        or (are_pairs(left.split()) and not left.endswith(","))
         or (_NAMED_QUOTE.fullmatch(left) and _NAMED_QUOTE.fullmatch(right))
     ):
         return False
@@ -109,7 +109,7 @@ def _are_alike(left: str, right: str) -> bool:
     return size >= _FEWEST_PAIRS and len(same) * 2 >= size + (not is_form) and not goes_on
 
 
-def are_fields(words: Sequence[str]) -> bool:
+def are_pairs(words: Sequence[str]) -> bool:
     """Return whether at least every fourth word is a name with a colon, as in `id: ID! total: Int!`."""
     names = sum(word.endswith(":") for word in words)
     return names * 4 >= len(words) and (names > 1 or len(words) == 2)

@@ -97,10 +97,8 @@ def _is_document(text: str) -> bool:
 
 
 def _is_html(text: str, root: Token) -> bool:
-    name = root.name.lower()
-    return name == "html" or (
-        name in _HTML and not text.startswith("<?xml") and not _NAMESPACE.search(root.attributes)
-    )
+    is_declared = text.startswith("<?xml") or _NAMESPACE.search(root.attributes)
+    return root.name.lower() == "html" or (root.name.lower() in _HTML and not is_declared)
 
 
 def _find_xml_end(lines: Lines, index: int) -> int | None:

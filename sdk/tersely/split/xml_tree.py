@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.identities import LONGEST_IDENTITY, MOST_IDENTITIES, is_identity
+from tersely.split.html import blank
 from tersely.split.lines import find_lines, strip
-from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
+from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines, mark_identities
 from tersely.split.sentences import split_units
 from tersely.split.xml import Sort, Token, is_xml, scan
 from tersely.units import Series
@@ -19,9 +19,8 @@ from tersely.units import Series
 _LONG_COMMENT = 80
 """Code points from which a comment above the root is a separate part."""
 _SPACE = re.compile(r"\sxml:space\s*=\s*[\"'](\w*)")
-_LINE_BREAK = re.compile(r"[\r\n]")
+_LINE_BREAK, _CHARACTER = re.compile(r"[\r\n]"), re.compile(r".", re.DOTALL)
 _DECLARATION = re.compile(r"<\?xml\s")
-_CLOSED_DATA = "]]>"
 _LINED = frozenset({"code", "log", "line", "row", "list_item"})
 """Kinds of text that may be opened into lines."""
 
@@ -50,12 +49,10 @@ def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     comments: list[Node] = []
     others: list[Node] = []
     """Anything else above the root, such as a DOCTYPE."""
-    declarations: list[Node] = []
     is_embedded = start > 0 and not text[:start].isspace()  # then the declaration separates it from the rest
     for sort, node in prolog:
         if not is_embedded and node.start == start and _DECLARATION.match(text, start):
             node.role, node.items = "markup", 0
-            declarations.append(node)
         elif sort == "comment" and node.end - node.start >= _LONG_COMMENT:
             comments.append(node)
         else:
@@ -65,10 +62,9 @@ def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     root.wants = others
     for comment in comments:
         comment.wants = [root, *others]
-    nodes = sorted([*declarations, *comments, *others, root], key=lambda node: node.start)
     # With one series, a mark counts the content of the root even if only a comment above it is kept.
     series = root.series if root.series and root.series.before else Series("<!-- ", " -->")
-    return Node(start, end, nodes, series)
+    return Node(start, end, [*(node for _, node in prolog), root], series)
 
 
 class _Reader:
@@ -84,7 +80,7 @@ class _Reader:
         for token in scan(self._text, start, end):
             if stack:
                 parent = stack[-1]
-                parent.has_text |= token.sort == "data" or not self._is_blank(position, token.start)
+                parent.has_text |= token.sort == "data" or self._text[position : token.start].strip() != ""
             position = token.end
             if token.sort == "open":
                 space = _SPACE.search(token.attributes)
@@ -105,9 +101,6 @@ class _Reader:
                 prolog.append((sort, node))
         return root, prolog
 
-    def _is_blank(self, start: int, end: int) -> bool:
-        return start == end or self._text[start:end].isspace()
-
     def _close(self, element: _Element, end: int, depth: int) -> Node:
         node = Node(element.token.start, end)
         if end - node.start <= self._size or depth >= DEEPEST:
@@ -116,7 +109,7 @@ class _Reader:
             return node if element.is_verbatim else self._open_content(element, node)
         node.children = self._join(element)
         node.series = Series("<!-- ", " -->")
-        self._find_anchors(node.children)
+        mark_identities(node.children, self._find_key)
         return node
 
     def _join(self, element: _Element) -> list[Node]:
@@ -129,8 +122,9 @@ class _Reader:
         for sort, node in element.items:
             last = joined[-1] if joined else None
             if sort == "empty" or node.end - node.start > self._size:
-                if start is None and last and element.token.name == "dict" and self._is_key(last):
-                    start = joined.pop().start
+                if start is None and last and element.token.name == "dict" and not last.children:
+                    is_key = self._text.startswith("</key", self._text.rfind("<", last.start, last.end))
+                    start = joined.pop().start if is_key else None
                 node.start = node.start if start is None else start
                 start = None
                 joined.append(node)
@@ -142,24 +136,10 @@ class _Reader:
             joined.append(Node(start, element.items[-1][1].end))
         return joined
 
-    def _is_key(self, node: Node) -> bool:
-        return not node.children and self._text.startswith(
-            "</key", self._text.rfind("<", node.start, node.end)
-        )
-
-    def _find_anchors(self, members: list[Node]) -> None:
-        """Mark the elements that say which record their parent is."""
-        found = 0
-        for member in members:
-            if found >= MOST_IDENTITIES:
-                return
-            if member.children or member.end - member.start > LONGEST_IDENTITY:
-                continue
-            tokens = list(scan(self._text, member.start, member.end))
-            elements = [token for token in tokens if token.name]
-            if len(elements) == 2 and is_identity(elements[0].name):
-                member.is_anchor = True
-                found += 1
+    def _find_key(self, member: Node) -> str | None:
+        """Return the name of an element without elements in it, which has two tags."""
+        tags = [] if member.children else [t for t in scan(self._text, member.start, member.end) if t.name]
+        return tags[0].name if len(tags) == 2 else None
 
     def _open_content(self, element: _Element, node: Node) -> Node:
         """Cut the text in an element. Opened elements in it become parts; others stay in a sentence."""
@@ -168,8 +148,8 @@ class _Reader:
         series = Series("<!-- ", " -->")
         if len(items) == 1 and items[0][0] == "data":
             data = items[0][1]
-            if self._is_blank(start, data.start) and self._is_blank(data.end, end):
-                start, end = data.start + len("<![CDATA["), data.end - len(_CLOSED_DATA)
+            if not self._text[start : data.start].strip() and not self._text[data.end : end].strip():
+                start, end = data.start + len("<![CDATA["), data.end - len("]]>")
                 items, series = [], Series()
         parts: list[Node] = []
         inside: list[Node] = []
@@ -191,7 +171,10 @@ class _Reader:
         if body is None:
             return []
         start, end = body
-        plain = self._blank_tags(start, end) if inside else self._text[start:end]
+        plain = self._text[start:end]
+        if inside:
+            tags = scan(plain, 0, len(plain))
+            plain = blank(plain, [(tag.start, tag.end) for tag in tags], _CHARACTER)
         units = split_units(plain)
         nodes: list[Node] = []
         places: list[int] = []
@@ -221,11 +204,3 @@ class _Reader:
         for unit, place in zip(units, places, strict=True):
             nodes[place].wants += [nodes[places[need]] for need in unit.link.needs if places[need] != place]
         return nodes
-
-    def _blank_tags(self, start: int, end: int) -> str:
-        parts: list[str] = []
-        done = start
-        for token in scan(self._text, start, end):
-            parts += [self._text[done : token.start], " " * (token.end - token.start)]
-            done = token.end
-        return "".join([*parts, self._text[done:end]])

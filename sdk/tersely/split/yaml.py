@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tersely.split.identities import LONGEST_IDENTITY, is_identity
 from tersely.split.lines import Format, Lines, WholeFormat, end_above, line_start, mask, skip_comments
-from tersely.split.nodes import DEEPEST, Node, Sizes, split_comments
+from tersely.split.nodes import DEEPEST, LONGEST_IDENTITY, Node, Sizes, is_identity, split_comments
 from tersely.split.page_snapshots import tie_snapshot
 from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
@@ -244,9 +243,8 @@ class _Reader(ScalarReader):
             self.is_nested |= len(children) > 1
             first = children[0]
             is_line = first.end <= self.offset + self.lines.end_of(index)
-            first.is_anchor |= (
-                is_line and not first.wants and first.end - first.start <= LONGEST_IDENTITY // 2
-            )
+            is_short = first.end - first.start <= LONGEST_IDENTITY // 2
+            first.is_anchor |= is_line and not first.wants and is_short
             return children, end
         return self._read_value(index, at, column, depth + 1)
 
@@ -299,16 +297,12 @@ def _is_yaml(text: str) -> bool:
     return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 
 
-def _is_within(lines: Lines, index: int) -> bool:
-    """Return whether a line continues a record: the line above is a field, or is indented."""
-    above = lines.texts[index - 1] if index else ""
-    return above.strip() != "" and (above[0].isspace() or _FIELD.match(above) is not None)
-
-
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines that are YAML with something nested, or with the keys of settings."""
-    is_known = index < lines.none_before["yaml"] or lines.json_budget <= 0
-    if is_known or _is_within(lines, index) or any(map(_NUMBERED.match, lines.texts[index : index + 2])):
+    above = lines.texts[index - 1] if index else ""
+    is_in_record = above.strip() and (above[0].isspace() or _FIELD.match(above))
+    is_numbered = any(map(_NUMBERED.match, lines.texts[index : index + 2]))
+    if lines.json_budget <= 0 or is_in_record or is_numbered:
         return None
     first = end = skip_comments(lines, index, "#")
     if first < len(lines) and not lines.is_blank(first):
@@ -325,7 +319,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         is_list |= len(reader.keys) == 1 and not reader.is_flat and lines.skip_blank(first + 1) > first + 1
         if not (_begins_record(reader, first) or is_cut or is_list) and is_known:  # a list may have a label
             return skip_comments(lines, end, "#")
-    lines.none_before["yaml"] = max(index + 1, end)
+    lines.none_before[_find_yaml_end] = max(index + 1, end)
     return None
 
 

@@ -1,6 +1,7 @@
 """Rows of values with a separator between them, as in CSV files: RFC 4180, also with `;`, tabs or `|`.
 
-A record is one row, however many lines its quoted cells have.
+A record is one row, however many lines its quoted cells have. Also tables of AsciiDoc, records of databases
+with each value on a separate line, and branches below a row, as `├─` draws them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from tersely.split.likeness import Likeness
 from tersely.split.lines import Format, Lines, find_closing_line, find_lines
-from tersely.split.nodes import Node
+from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
 _SEPARATORS = "\t,;|"
@@ -21,6 +22,13 @@ _MOST_COMMENTS = 10
 _CLAUSE_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*[.)]?|\(?[a-z\d]{1,3}[.)]")
 _SAMPLE = 20
 """Rows that show whether the first one has the names of the columns."""
+_DATABASE_RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
+"""The line above each record of a database."""
+_VALUE_LINE = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")
+
+RECORDS = Format("row", _DATABASE_RECORD, Lines.find_blank)
+GUTTER = ("|", "│", "├", "└")
+"""Signs that begin a gutter. A line with a gutter is a branch of the row above it."""
 
 
 def _compile(separator: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -174,17 +182,15 @@ def has_names(records: Sequence[Record]) -> bool | None:
     is_value = [2 * count > len(column) for count, column in zip(counts, columns, strict=True)]
     named = [not VALUE.fullmatch(cell) for cell in first]
     if any(_YEAR.fullmatch(cell) for cell in first) and named[0]:
-        named = [
-            is_named or (_YEAR.fullmatch(cell) is not None and not all(map(_YEAR.fullmatch, column)))
-            for is_named, cell, column in zip(named, first, columns, strict=True)
-        ]
+        vary = [not all(map(_YEAR.fullmatch, column)) for column in columns]
+        years = [_YEAR.fullmatch(cell) is not None and v for cell, v in zip(first, vary, strict=True)]
+        named = list(map(any, zip(named, years, strict=True)))
     if not all(named):
         return False if any(v and not n for v, n in zip(is_value, named, strict=True)) else None
     if any(is_value):
         return True
-    are_names = all(
-        _NAME.fullmatch(cell) and cell not in column for cell, column in zip(first, columns, strict=True)
-    )
+    cells = zip(first, columns, strict=True)
+    are_names = all(_NAME.fullmatch(cell) and cell not in column for cell, column in cells)
     return True if are_names and len(first) > 1 else None
 
 
@@ -208,3 +214,51 @@ def make_table(start: int, end: int, records: Sequence[Record]) -> Node:
     if names is None:
         rows[0].is_anchor = True
     return Node(start, end, rows, Series())
+
+
+def open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the records. Only large records have their values as children."""
+    records: list[Node] = []
+    series = Series()
+    for left, right in find_lines(text, start, end):
+        if not records or _DATABASE_RECORD.match(text, left):
+            records.append(Node(left, right, series=series))
+            continue
+        record = records[-1]
+        if record.children and not _VALUE_LINE.match(text, left, right):  # the value goes on
+            record.children[-1].end = right
+        else:
+            record.children.append(Node(left, right))
+        record.end = right
+    for record in records:
+        if record.end - record.start <= sizes.part or len(record.children) < 2:
+            record.children = []
+    return Node(start, end, records, Series())
+
+
+def hang(text: str, row: Node, below: Node) -> None:
+    """Add the line `below` to the row, or to the nearest branch of the row that has a shorter gutter.
+
+    Several lines with the gutter `|` are one branch, which ends at the line with `|_`. The first line is
+    the parent of the others.
+    """
+    indent = _find_gutter(text, below)
+    last = text[text.rfind("\n", row.start, row.end) + 1 : row.end].lstrip()
+    is_bar = last.startswith("|") and not last.startswith("|_")
+    if row.children and is_bar and text[below.start : below.end].lstrip().startswith("|"):
+        row.end = below.end
+        row = row.children[-1]
+    for _ in range(DEEPEST):
+        row.end = below.end
+        if not row.children or _find_gutter(text, row.children[-1]) >= indent:
+            break
+        row = row.children[-1]
+    row.end = below.end
+    row.children.append(below)
+    row.series = row.series or Series()
+
+
+def _find_gutter(text: str, line: Node) -> int:
+    """Return the number of gutter signs and spaces at the start of a line."""
+    first = text[line.start : line.end].split("\n", 1)[0]
+    return len(first) - len(first.lstrip(" \t|_│├└─"))
