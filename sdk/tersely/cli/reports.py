@@ -44,7 +44,7 @@ def inspect(model: str | None) -> Report:
     values: dict[str, Any] = {
         "name": artifact.name,
         "path": str(artifact.path),
-        "size": _measure(artifact),
+        "size": _count_bytes(artifact),
         "checksums": f"{len(files)} files verified",
         "files": files,
         "config": {
@@ -55,7 +55,7 @@ def inspect(model: str | None) -> Report:
     return Report(values, heading=_read_card(artifact))
 
 
-def _measure(artifact: Artifact) -> int:
+def _count_bytes(artifact: Artifact) -> int:
     """Return the bytes of all files that a model lists."""
     return sum(entry["size"] for entry in artifact.files.values())
 
@@ -76,7 +76,7 @@ def doctor(model: str | None, threads: int | None) -> Report:
     try:
         artifact = load_artifact(model)
         check_layout_version(artifact)
-        megabytes = _measure(artifact) / 1e6
+        megabytes = _count_bytes(artifact) / 1e6
         values["model"] = f"{artifact.name} at {artifact.path}, {megabytes:.1f} MB, checksums verified"
         values["compression"], problem = _time_compression(model, threads)
     except (ArtifactError, OfflineError, MissingDependencyError) as error:

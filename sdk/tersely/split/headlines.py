@@ -29,7 +29,7 @@ _MESSAGE = re.compile(r"\S+:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b")
 _REMARK = re.compile(r"\S+:\d+(?::\d+)?: note\b")
 _UNDERLINE = re.compile(r"\s*[~^]+\s*")
 _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
-_FEWEST_SECTIONS, _MOST_WORDS = 3, 6
+_FEWEST_SECTIONS, _MOST_WORDS = 3, 7
 _MOST_LINES = 6
 """Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
 _FEWEST_TERMS = 3
@@ -48,6 +48,19 @@ def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
         is_caption = below.run == place.run and below.kind == "log"
         if place.kind == "line" and (is_alone or is_caption):
             yield place
+
+
+def heads_entries(title: Place) -> bool:
+    """Return whether two of the next three lines that are indented like a title have a body."""
+    entry, with_body = title.below, 0
+    for _ in range(3):
+        if entry is None or entry.indent != title.indent or not entry.starts_run:
+            break
+        with_body += entry.has_body
+        entry = entry.below
+        while entry and entry.indent > title.indent:
+            entry = entry.below
+    return with_body > 1
 
 
 def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict[int, int]) -> None:

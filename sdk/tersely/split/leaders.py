@@ -33,6 +33,7 @@ _PROGRESS = re.compile(
 """A line such as `[3/40] Building a.o`, `3/8 Test #3: a`, `Step 3/9 : RUN a` or `Start 3: a`."""
 _FAILURES = re.compile(r"\s*(\d+) fail(?:ing|ures?|ed)\s*:?")
 _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
+_HASH = re.compile(r"(?=\S*\d)[0-9a-f]{7,40}[ \t|,;:]")
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
@@ -114,6 +115,14 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
     parts = sum(above in stamps and place not in stamps for above, place in pairwise(starts))
     is_log = any(place.kind == "log" and place not in stamps for place in places)
     return [] if parts < 2 or is_log else [place for place in starts if place in stamps]
+
+
+def find_hashed(places: Sequence[Place]) -> Sequence[Place]:
+    """Return the lines that begin with the hashes of commits, if one begins the text and other lines follow."""
+    hashed = [place for place in places if not place.indent and _HASH.match(place.line)]
+    differ = len({first_word(place) for place in hashed}) == len(hashed)
+    begin = len(hashed) > 1 and hashed[0] is places[0] and len(hashed) < len(places)
+    return hashed if begin and differ else []
 
 
 def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:

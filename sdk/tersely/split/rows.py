@@ -261,4 +261,4 @@ def hang(text: str, row: Node, below: Node) -> None:
 def _find_gutter(text: str, line: Node) -> int:
     """Return the number of gutter signs and spaces at the start of a line."""
     first = text[line.start : line.end].split("\n", 1)[0]
-    return len(first) - len(first.lstrip(" \t|_│├└─"))
+    return len(first) - len(first.lstrip(" \t\xa0|_│├└─"))

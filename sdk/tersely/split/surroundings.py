@@ -78,13 +78,13 @@ class Surroundings:
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         indents = {place.indent for place in self._titles}
         siblings = {place for place in titles if place.indent in indents} - captions
-        self._titles |= siblings | (below_heading & captions)
+        self._titles |= siblings | (below_heading & captions) | {*filter(headlines.heads_entries, titles)}
         self._captioned = {place.run for place in self._titles & captions}
         sections = [*headlines.find_sections(places)]
         self._captioned.update(place.run for place in sections)
         progress = leaders.find_progress(places)
         self._progress = {place.units[0] for place in progress}
-        leading = leaders.find_leaders(places) or leaders.find_stamps(places)
+        leading = leaders.find_hashed(places) or leaders.find_leaders(places) or leaders.find_stamps(places)
         leading = leading or headlines.find_sectioned_records(places)
         fronted = leaders.find_fronted(places)
         self.fronts = {place.units[0] for place in fronted}

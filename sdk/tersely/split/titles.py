@@ -29,7 +29,7 @@ CARGO = re.compile(r"\s+" + _CARGO)
 SECTION = re.compile(
     rf"""\s*{_CARGO}|"""
     r"""\s*(?:
-      (?!-{5}(?:BEGIN|END)\ )
+      (?!-{5}(?:BEGIN|END)\ |__[a-z\d_]+__\s*$)  # a name such as __dict__ is none
       (?P<rule>[=\-_*~+])(?P=rule)++[\s\[<./~]*+[^\W_].*(?P=rule){2}  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
@@ -41,7 +41,9 @@ SECTION = re.compile(
 _STATUS = re.compile(r"[A-Z]{4,}: .{1,80}$")
 _TITLED = re.compile(r"\s*[-*+•] [^\W\d_].{0,60}:\s*$")
 """An item that announces the lines below it."""
-_BOLD = re.compile(r"(?P<sign>\*\*|__)(?P<text>(?![\s*_])(?:(?!(?P=sign)).)*[^\s*_.!,;:])(?P=sign)")
+_BOLD = re.compile(
+    r"(?P<sign>\*\*|__(?![a-z\d_]+__$))(?P<text>(?![\s*_])(?:(?!(?P=sign)).)*[^\s*_.!,;:])(?P=sign)"
+)
 BACK_MATTER = re.compile(
     r"\s*(?:references|bibliography|works cited|acknowledge?ments?|author(?:['’]s|s['’]|s)? address(?:es)?"
     r"|funding|contributors|glossary|index|endnotes|conflicts? of interest|supplementary materials?)\s*",
