@@ -78,6 +78,9 @@ def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
     """Return the cycle of each line from the start of a region to the end of its last record's run."""
     found: dict[Place, Cycle] = {}
     for region in find_regions(places):
+        starts = [place for place in region if place.starts_run]
+        if len(starts) > 1 and all(place.line.rstrip().endswith(":") for place in starts):
+            continue  # each run is a list with a name
         owners = _find_owners(region) or ()
         if any(owner is not None for owner in owners):
             _add(found, region, owners)

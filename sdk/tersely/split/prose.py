@@ -55,6 +55,8 @@ _SEPARATED = re.compile(r"\s[·|•]\s.*\s[·|•]\s")
 """Facts in a line, with signs between them."""
 _USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
 """An argument that may be repeated, or an option in brackets, in the description of a command."""
+_POSITION = re.compile(r"[^\s:]*[./][^\s:]*[:-]\d+[:-]|\d+[:-](?=\s{2}|[^\w\s])")
+"""The place of a line in a file, as grep prints it: its number, perhaps behind a path."""
 _SYMBOL = re.compile(
     r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{6,}|'[^\w\s']{1,3}' .*'[^\w\s']{1,3}' )"
 )
@@ -209,6 +211,7 @@ def is_prose(text: str) -> bool:
         or sample.startswith("| ")
         or _MODE.match(sample)
         or _DIAGNOSTIC.match(sample)
+        or _POSITION.match(sample)
         or TICKED.match(sample)
         or _REPORT.fullmatch(sample)
         or _USAGE.search(sample)

@@ -120,7 +120,13 @@ def _read_ini(lines: Lines, index: int) -> Iterator[_Statement]:
         own = len(line) - len(line.lstrip())
         goes_on = own > indent or line.strip() == "}" or lines.texts[index - 1].rstrip().endswith("\\")
         if above and goes_on:
-            above.end = index = index + 1
+            index += 1
+            # A comment that is indented like a continued value belongs to it, such as `# via` of pip-compile.
+            while (
+                index < len(lines) and lines.texts[index].lstrip()[:1] == "#" and lines.indent(index) == own
+            ):
+                index += 1
+            above.end = index
             continue
         if above:
             yield above
