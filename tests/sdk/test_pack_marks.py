@@ -118,7 +118,7 @@ def test_a_line_of_broken_json_is_not_joined_with_prose() -> None:
 
 def test_tables_with_a_gap_between_them_stay_two() -> None:
     tables = [f"| lamp | year |\n|---|---|\n| red {n} | {1800 + n} |" for n in range(2)]
-    text = f"{tables[0]}\n\nBread is baked in the morning.\n\n{tables[1]}"
+    text = f"{tables[0]}\n\nBread is baked in the morning, and fish is smoked.\n\n{tables[1]}"
     result = Compressor(FakeScorer()).compress("lamp year red", [text], rate=0.9)
     assert result.text == f"{tables[0]}\n\n[…]\n\n{tables[1]}"
     assert len(result.marks) == 1

@@ -31,13 +31,14 @@ Name the folder of the rules
  1 file changed, 1 insertion(+), 1 deletion(-)
 """
 
-FOLDERS = "/srv/harbour:\n" + "".join(
-    f"{name}\n" for name in ("base", "work", "test", "tide", "moor", "lamp")
-)
-FOLDERS += "".join(
-    f"\n/srv/harbour/{name}:\n{name}.go\nflag.go\nenv.go\n"
-    for name in ("base", "work", "test", "tide", "moor")
-)
+FOLDERS = {
+    "moor": "test moor cfg auth",
+    "test": "auth",
+    "path": "list get run",
+    "work": "path work",
+    "get": "moor cfg",
+    "base": "moor env base",
+}
 
 GO = """\
 === RUN   TestTotal
@@ -93,8 +94,13 @@ def test_a_commit_heads_its_subject_and_its_files() -> None:
 
 
 def test_a_file_in_a_listing_comes_with_its_folder() -> None:
-    units = split_units(FOLDERS)
-    lines = [FOLDERS[unit.start : unit.end] for unit in units]
+    listings = [
+        f"/srv/{folder}:\n" + "".join(f"{name}.go\n" for name in files.split())
+        for folder, files in FOLDERS.items()
+    ]
+    text = "\n".join(["/srv:\n" + "".join(f"{folder}\n" for folder in FOLDERS), *listings])
+    units = split_units(text)
+    lines = [text[unit.start : unit.end] for unit in units]
     for at, line in enumerate(lines):
         if not line.endswith(":"):
             folder = next(name for name in reversed(lines[:at]) if name.endswith(":"))

@@ -118,7 +118,7 @@ def find_stamps(places: Sequence[Place]) -> Sequence[Place]:
 
 
 def find_hashed(places: Sequence[Place]) -> Sequence[Place]:
-    """Return the lines that begin with the hash of a commit, if the first line does and other lines follow."""
+    """Return the lines that begin with the hash of a commit, if the first one does and other lines follow."""
     hashed = [place for place in places if not place.indent and _HASH.match(place.line)]
     differ = len({first_word(place) for place in hashed}) == len(hashed)
     begin = len(hashed) > 1 and hashed[0] is places[0] and len(hashed) < len(places)
