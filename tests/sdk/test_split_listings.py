@@ -138,6 +138,14 @@ def test_a_line_that_grep_found_is_whole(line: str) -> None:
     assert list_units(line) == [("line", line)]
 
 
+def test_a_name_with_an_initial_in_brackets_heads_its_changes() -> None:
+    text = (
+        "apt (2.1.16) unstable; urgency=medium\n\n  [ Ada Moss ]\n  * Lift the crane\n\n"
+        "  [ Demi M. Moor ]\n  * Paint the lamp\n\n -- Ada Moss <ada@example.org>  Fri, 08 Jan 2021 21:49:15 +0100\n"
+    )
+    assert find_needs(text, "* Paint the lamp") >= {"[ Demi M. Moor ]"}
+
+
 def test_a_comment_indented_like_a_continued_value_belongs_to_it() -> None:
     packages = "".join(
         f"{name}==1.{at}.0 \\\n    --hash=sha256:{at}3b21ab72cd\n    # via\n    #   {name}-user\n"

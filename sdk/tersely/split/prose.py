@@ -78,9 +78,12 @@ _RARE = 5
 _FEWEST_WORDS = 12
 """Fewest words that a text without a sentence end needs to be prose."""
 _REPORT = re.compile(
-    r"(?!.*[.!?]\s).*\s\.{3}|[A-Z\d]+(?:-[A-Z\d]+)*\.?(?:\s+[A-Z\d]+(?:-[A-Z\d]+)*\.?){1,5}", re.DOTALL
+    r"(?!.*[.!?]\s).*\s\.{3}|[A-Z\d]+(?:-[A-Z\d]+)*\.?(?:\s+[A-Z\d]+(?:-[A-Z\d]+)*\.?){1,5}"
+    r"|\[ [^\[\]]{1,60} \]",
+    re.DOTALL,
 )
-"""A line that says what is being done, such as `Listing cranes ...`, or a few words in capitals."""
+"""A line that says what is being done, such as `Listing cranes ...`; a few words in capitals; or a name in
+brackets."""
 _FEWEST_LINES, _NEARLY_ALL = 3, 0.8
 """A paragraph of so many wrapped lines, with this share of words, is prose in spite of signs of code."""
 
