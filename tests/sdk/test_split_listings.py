@@ -146,6 +146,20 @@ def test_a_name_with_an_initial_in_brackets_heads_its_changes() -> None:
     assert find_needs(text, "* Paint the lamp") >= {"[ Demi M. Moor ]"}
 
 
+def test_a_lock_comes_with_its_frame() -> None:
+    text = (
+        '"Finalizer" #3 daemon prio=8\n   java.lang.Thread.State: WAITING (on object monitor)\n'
+        "\tat java.lang.Object.wait(java.base/Native Method)\n"
+        "\t- waiting on <0x000000069ec02f40> (a java.lang.ref.ReferenceQueue$Lock)\n"
+        "\tat java.lang.ref.ReferenceQueue.remove(java.base/ReferenceQueue.java:155)\n"
+        "\t- locked <0x000000069ec02f41> (a java.lang.ref.ReferenceQueue$Lock)\n"
+    )
+    lock = "- locked <0x000000069ec02f41> (a java.lang.ref.ReferenceQueue$Lock)"
+    frame = "at java.lang.ref.ReferenceQueue.remove(java.base/ReferenceQueue.java:155)"
+    assert frame in find_needs(text, lock)
+    assert "at java.lang.Object.wait(java.base/Native Method)" not in find_needs(text, lock)
+
+
 def test_a_comment_indented_like_a_continued_value_belongs_to_it() -> None:
     packages = "".join(
         f"{name}==1.{at}.0 \\\n    --hash=sha256:{at}3b21ab72cd\n    # via\n    #   {name}-user\n"

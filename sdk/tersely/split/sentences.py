@@ -79,8 +79,8 @@ _FORMATS = (
 """Formats that may start anywhere, even inside a list item. The first that matches wins."""
 _OUTSIDE_ITEMS = (*_FORMATS, COLUMNS, CSV)
 """These formats, and two that cannot start inside a list item."""
-_OWN_LINE = re.compile(r"[A-Z][a-z]+(?:: | \d{1,3} [-–—] )\S")
-"""A line such as `Decision: none` or `Item 2 - Ropes`, which does not continue an item above it."""
+_OWN_LINE = re.compile(r"[A-Z][a-z]+(?:: | \d{1,3} [-–—] )\S|\s+at \S+\(")
+"""A line such as `Decision: none` or `Item 2 - Ropes`, or a frame of a stack. It continues no item above."""
 
 
 def split_units(text: str) -> list[Unit]:
