@@ -64,8 +64,7 @@ def condense(text: str) -> str:
     Otherwise return it as it is; below a line "[tersely: text as it was]" if it begins with "[tersely: ".
     `expand` restores an equal value for JSON and JSON lines, and the same characters for any other text.
     """
-    check_text(text, "text")
-    condensed = _condense_json(text)
+    condensed = _condense_json(check_text(text, "text"))
     if condensed is None:
         lines = [_escape(line) for line in text.split("\n")]
         condensed = _LINES + "\n".join(_share_beginnings(_replace_repeats(lines)))
@@ -81,9 +80,8 @@ def expand(text: str) -> str:
     Raises:
         InvalidInputError: the condensed text cannot be read. Some changes to it are not noticed.
     """
-    check_text(text, "text")
-    kind = text[: text.find("\n") + 1]
-    body = text[len(kind) :]
+    end = check_text(text, "text").find("\n") + 1
+    kind, body = text[:end], text[end:]
     try:
         if kind in (_JSON_HEADER, _JSON_LINES_HEADER):
             reader = _Reader(body.rstrip())

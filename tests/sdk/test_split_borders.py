@@ -178,7 +178,7 @@ THREADS = """\
         (NOTES, "* brake: mend it", "* New rope: see #4"),
         (NOTES, "* brake: mend it", "crane (2.1-1) unstable; urgency=low"),
         (TRACE, "KeyError: 3", 'File "yard.py", line 12, in lift'),
-        (THREADS, "at yard.Lamp.burn(Lamp.java:88)", "- waiting to lock <0x76ab> (some oil)"),
+        (THREADS, "at yard.Lamp.run(Lamp.java:12)", "- waiting to lock <0x76ab> (some oil)"),
         (WORKERS, "exit status 2", "worker 9 [waits]:"),
         ("text/hemp\ntext/oil\n# old ones\ntext/rope\ntext/wick\n", "text/wick", "# old ones"),
         ("text/1d-rope\ntext/hemp\ntext/oil\n\nimage/gif\nimage/png\n", "text/oil", "text/1d-rope"),
