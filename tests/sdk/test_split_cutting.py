@@ -74,15 +74,6 @@ def test_a_list_item_of_running_text_is_cut_between_sentences() -> None:
     assert all(piece.endswith("knows why.") for piece in pieces)
 
 
-def test_a_sentence_that_is_all_there_is_is_cut_between_words() -> None:
-    text = "The museum was " + "very old and large, " * 25 + "and entry is free on Thursdays."
-    result = Compressor().compress("When is entry free?", [text], budget=40)
-    assert result.text.startswith("[…]\n")
-    assert result.text.endswith("and entry is free on Thursdays.")
-    both = Compressor().compress("When is entry free?", [text + " The harbour is old."], budget=40)
-    assert both.text == "The harbour is old."
-
-
 def test_no_line_of_a_quotation_is_the_head_of_the_others() -> None:
     text = (
         "> Entry is free on Thursdays for everybody who lives here, and on Sundays.\n"

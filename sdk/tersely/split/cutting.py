@@ -50,7 +50,7 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
         return [(unit.start, unit.end)]
     is_endless = unit.kind == "sentence" and size > LONGEST_SENTENCE
     seams = _find_seams(text, unit)
-    if is_endless or (is_alone and len(seams) == 1):
+    if is_endless or (is_alone and unit.divisible and len(seams) == 1):
         seams = [part for seam in seams for part in _cut_words(text, *seam, target)]
     return [(piece.start, piece.end) for piece in join_lines(_strip(text, seams), target)]
 
