@@ -51,7 +51,8 @@ def end(number, frame):
 signal.signal(signal.SIGTERM, end)
 signal.signal(signal.SIGINT, end)
 print("ready", flush=True)
-time.sleep(60)
+while True:  # a signal right before a sleep is handled after it
+    time.sleep(0.1)
 """
 
 
