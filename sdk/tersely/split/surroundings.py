@@ -26,9 +26,7 @@ _CAUSE = re.compile(r"\w+(?:\.\w+)+(?:Error|Exception)\b")
 BRANCH = re.compile(r"\s*+(?:\}\s*+)?(?:el(?:se|s?if|seif|ifeq|ifdef)|except|finally|rescue|ensure|catch)\b")
 """The start of a line that continues the statement above it, such as `else` or `except`."""
 _GROUP = r"(?:\d{4}-\S+ )?(?:##\[(?:group|section)\]|::group::)|\[Pipeline\] \{ \("
-_STEP = re.compile(
-    rf"{_GROUP}|=== (?:RUN|CONT|NAME) |--- (?:FAIL|PASS|SKIP): |\$ \S|-{{3,}}[^\W\d_].*[^-]$|[ ]?FAIL  ?\S"
-)
+_STEP = re.compile(rf"{_GROUP}|=== (?:RUN|CONT|NAME) |\$ \S|-{{3,}}[^\W\d_].*[^-]$|[ ]?FAIL  ?\S")
 _DIVIDER = re.compile(rf"#{{1,6}} |=+ |(?i:{COUNTED})\s+(?:\d|[A-Z]\b)|\d+[.)] |[IVX]+\. ")
 """The start of a heading with a sign or a number."""
 _BULLETED = re.compile(rf"\s*[{re.escape(BULLETS)}]\s+\S|\.\w+:\s*$")
