@@ -200,8 +200,7 @@ def _run_model(
         scores = structure.merge(scores, to_read)
     if any(unit.divisible for unit in split.units):
         scores = _hold_back_parts(query, split, scores)
-    if any(unit.link.needs for unit in split.units):
-        scores = replace(scores, packing=_raise_under_heads(split.units, scores.packing))
+    scores = replace(scores, packing=_raise_under_heads(split.units, scores.packing))
     return scores if relevance is None else replace(scores, relevance=relevance)
 
 
