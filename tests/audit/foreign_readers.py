@@ -34,7 +34,7 @@ Reader = Callable[[Sequence[str], Sequence[str]], list[Line]]
 SENTENCE_END = re.compile(r"""(?<=[.!?:;])(["'”’)\]*_`]*)\s+|(?<=[。！？])""")
 STRUCTURE = re.compile(
     r"\s*([-*+•](\s|$)|---$|[|>#@=~^\[\]{}]|<(?!\w+://)|\(?(\d{1,4}|[A-Za-z]|[ivxIVX]{2,5})[.)]\s"
-    r"|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:"
+    r"|\.\.|\.[A-Za-z]|'[a-z]{2}(\s|$)|```|:[\w ]+:"
     r"|[\w-]+:\s*\S*$|\$|([Uu]sage|or):\s)"
 )
 

@@ -62,6 +62,9 @@ _TAG = re.compile(r"</?[A-Z][\w:.-]*(?:\s[^<>=]+)?>\s*$")
 """A tag of a directive, as in the settings of Apache. The names of HTML are small."""
 _STAGE = re.compile(r"FROM \S+(?: AS \S+)?\s*$")
 """The first line of a stage in a Dockerfile."""
+_SECTIONED = re.compile(r"\A\s*#{1,3} [^\n]+\n(?!# |#+[ \t]*\n)")
+"""The start of a text that begins with a heading of Markdown. A second line like it would make a comment."""
+_SECTION = re.compile(r"#{2,6} [A-Z]")
 _HUNK = re.compile(rf"^{HUNK}", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SIGN = re.compile(
@@ -174,7 +177,8 @@ def _leave_block(lines: Lines, index: int, end: int) -> int:
 def _find_run_end(lines: Lines, index: int, first: int, indent: int) -> int:
     """Return the index after the non-blank lines from `index` on that are indented by at least `indent`.
 
-    The run ends at a fence, a stack frame, or `LONGEST_RUN` lines after `first`. It has at least one line.
+    The run ends at a fence, a stack frame, a heading of a text that begins with one, or `LONGEST_RUN` lines
+    after `first`. It has at least one line.
     """
     end = index
     while end < len(lines) and end - first < LONGEST_RUN and not lines.is_blank(end):
@@ -183,6 +187,8 @@ def _find_run_end(lines: Lines, index: int, first: int, indent: int) -> int:
         if FRAME.match(lines.texts[end]) and end > index:
             break
         if end > index and _STAGE.match(lines.texts[end]) and lines.texts[end - 1].startswith("#"):
+            break
+        if end > index and _SECTION.match(lines.texts[end]) and lines.has(_SECTIONED):
             break
         end += 1
     return max(end, index + 1)

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from tersely.split.continued import OPTION
 from tersely.split.lines import Range, find_lines, mask, strip
+from tersely.split.markers import RUN_IN
 from tersely.split.nodes import Node, Sizes, join_lines, open_lines
 from tersely.split.prose import find_paragraphs, is_prose
 from tersely.split.sentence_starts import find_sentence_starts
@@ -83,10 +84,15 @@ def _find_sentences_and_lines(text: str, start: int, end: int) -> list[Range]:
 
 
 def _find_parts(text: str, part: Range, is_paragraph: bool) -> Iterator[Range]:
-    """Yield the sentences of a paragraph, or the lines of other text and of a paragraph with one sentence."""
+    """Yield the sentences of a paragraph, or the lines of other text and of a paragraph with one sentence.
+
+    A title such as `7. Waiver.` is part of the sentence after it.
+    """
     start, end = part
+    title = RUN_IN.match(text, start, end)
+    body = title.end() - start if title else 0
     starts = find_sentence_starts(_SPACE.sub(" ", mask(text[start:end]))) if is_paragraph else ()
-    if starts:
+    if starts := [at for at in starts if at >= body]:
         return pairwise([start, *(start + at for at in starts), end])
     return find_lines(text, start, end)
 

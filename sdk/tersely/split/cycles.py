@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -74,10 +74,13 @@ Group = Sequence[int]
 """Indices of lines to search for records: the body of a record, or the lines outside the records found."""
 
 
-def find_cycles(places: Sequence[Place]) -> dict[Place, Cycle]:
-    """Return the cycle of each line from the start of a region to the end of its last record's run."""
+def find_cycles(places: Sequence[Place], starts: Container[Place]) -> dict[Place, Cycle]:
+    """Return the cycle of each line from the start of a region to the end of its last record's run.
+
+    No record contains one of the lines in `starts`, which begin longer records.
+    """
     found: dict[Place, Cycle] = {}
-    for region in find_regions(places):
+    for region in find_regions(places, starts):
         starts = [place for place in region if place.starts_run]
         if len(starts) > 1 and all(place.line.rstrip().endswith(":") for place in starts):
             continue  # each run is a list with a name

@@ -13,10 +13,11 @@ from tersely.split.places import CUE, Place, announces
 from tersely.split.records import LABEL, first_word, is_term
 from tersely.split.sentence_starts import LABELLED, PROOF
 
-_LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d")
-"""A line number and a column, such as `a.c:3:5`, `(3,5)` or ` 3:5`."""
-_GUTTER = re.compile(r"\s*(?:>\s*)?(\d+)(?:\s*[|│:]|\s)")
+_LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d|File \"[^\"]+\", line (\d+)")
+"""A line number and a column, such as `a.c:3:5`, `(3,5)` or ` 3:5`; or the place of a frame of Python."""
+_GUTTER = re.compile(r"\s*(?:[>→▶❯]\s*)?(\d+)(?:\s*[|│:]|\s)")
 """The line number that a compiler prints in front of a line of code."""
+_WORD = re.compile(r"\w")
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")
 _NOTE = re.compile(r"\s*\|\s+\S")
 _VALUED = re.compile(r"[^\s:=]\s*[:=](?![:=])")
@@ -43,7 +44,7 @@ def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
     reStructuredText."""
     for place, below in pairwise(places):
         is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
-        is_alone = is_alone and below.kind not in ("list_item", "code")
+        is_alone = is_alone and below.kind not in ("list_item", "code", "json", "xml")
         is_alone = is_alone and len(place.line.split()) <= _MOST_WORDS and not place.line.startswith("..")
         is_caption = below.run == place.run and below.kind == "log"
         if place.kind == "line" and (is_alone or is_caption):
@@ -81,13 +82,20 @@ def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict
 def find_messages(places: Sequence[Place]) -> Iterator[Place]:
     """Yield each message that names a line of a file, if the next run shows code with that line number."""
     for at, place in enumerate(places):
-        located = _LOCATION.search(place.line) if place.starts_run and place.kind != "log" else None
+        is_first = place.starts_run or (place.above is not None and not _WORD.search(place.above.line))
+        located = _LOCATION.search(place.line) if is_first and place.kind != "log" else None
         if located is None:
             continue
-        number = next(filter(None, located.groups()))
+        number = int(next(filter(None, located.groups())))
         below = [line for line in places[at + 1 : at + 1 + _MOST_LINES] if line.run == place.run + 1]
-        if any((gutter := _GUTTER.match(line.line)) and gutter[1] == number for line in below):
+        if any(_shows(line, number) for line in below):
             yield place
+
+
+def _shows(place: Place, number: int) -> bool:
+    """Return whether a block has a line of code with this number."""
+    first = _GUTTER.match(place.line)
+    return first is not None and 0 <= number - int(first[1]) < place.block.last - place.block.first
 
 
 def find_continuations(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:

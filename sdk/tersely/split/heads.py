@@ -207,12 +207,14 @@ class State:
             self.start_section()
 
     def end_step(self, *, is_post: bool) -> None:
-        """Forget the step with its lines and headings, and any sender, entry, record and quotation. If a post
-        of a thread begins, forget all but the headings above the step."""
+        """Forget the step with its lines and headings, and any sender, speaker, entry, record and quotation.
+
+        If a post of a thread begins, forget all but the headings above the step.
+        """
         if self.step:
             self.parents = [head for head in self.parents if head.begin <= self.step.begin]
             self.headings = [head for head in self.headings if head.begin < self.step.begin]
-        self.step = self.sender = self.entry = self.record = self.quote = None
+        self.step = self.sender = self.speaker = self.entry = self.record = self.quote = None
         if is_post:
             self.start_section()
 

@@ -34,6 +34,8 @@ _PROGRESS = re.compile(
 _FAILURES = re.compile(r"\s*(\d+) fail(?:ing|ures?|ed)\s*:?")
 _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
 _HASH = re.compile(r"(?=\S*\d)[0-9a-f]{7,40}[ \t|,;:]")
+_PLACED = re.compile(r".*\.\w+:\d+:\d+:\s*")
+"""A line that ends with the position of what the next line tells, as a panic of Rust does."""
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
@@ -306,3 +308,10 @@ def find_subjects(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
         elif commit and place.run == commit.run + 1 and place.starts_run and place.indent > commit.indent:
             yield commit, place
             commit = None
+
+
+def find_reasons(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Yield each line that ends with a position in a file, and the line below, which tells what is there."""
+    for above, place in pairwise(places):
+        if place.run == above.run and place.indent == above.indent and _PLACED.fullmatch(above.line):
+            yield above, place

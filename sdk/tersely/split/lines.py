@@ -101,6 +101,11 @@ class Lines:
         return self._found[pattern]
 
     @cached_property
+    def names(self) -> Counter[str]:
+        """How many lines begin with each name: the text before a colon or an equals sign."""
+        return Counter(re.split("[:=]", line, maxsplit=1)[0].strip() for line in self.texts)
+
+    @cached_property
     def _blanks(self) -> list[int]:
         return [index for index, line in enumerate(self.texts) if not line.strip()]
 

@@ -31,6 +31,7 @@ _ORG = (
     re.compile(r"^\*{2,6} +\S(?!.*\*[ \t]*$)", re.MULTILINE),
     re.compile(r"^\*{1,6} +\S[^\n]*\n[ \t]*[^\s*]", re.MULTILINE),
 )
+_ORG_SETTING = re.compile(r"^#\+(?:title|author|startup|options|begin_\w+)\b", re.MULTILINE | re.IGNORECASE)
 WIKITEXT = r"={2,6}[^=\n]+={2,6}[ \t]*$"
 """A heading of wikitext, as a pattern."""
 _SIGNED = re.compile(rf"^(?:={{1,6}} +\S|{WIKITEXT})", re.MULTILINE)
@@ -84,8 +85,8 @@ def is_asciidoc(lines: Lines) -> bool:
 
 def _has_starred_headings(lines: Lines) -> bool:
     """Return whether lines that begin with stars are headings, as in org: they nest, and text follows them at
-    once. In wikitext and AsciiDoc, whose headings have equals signs, they are lists."""
-    return all(map(lines.has, _ORG)) and not lines.has(_SIGNED)
+    once, or the text has settings of org. In a text with headings of wikitext or AsciiDoc, they are lists."""
+    return (lines.has(_ORG_SETTING) or all(map(lines.has, _ORG))) and not lines.has(_SIGNED)
 
 
 def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
-from tersely.split.lines import PREFIX, Lines, Range, find_lines, is_wordy, strip
+from tersely.split.lines import CLOSER, PREFIX, Lines, Range, find_lines, is_wordy, strip
 from tersely.split.sentence_starts import CLOSING
 from tersely.units import Kind, Link, Role, Series, Unit
 
@@ -135,11 +135,14 @@ def join_lines_below(text: str, start: int, end: int, size: int) -> list[Node]:
 
 def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the lines of a block; short neighbours share a part. The first line is their head, unless it is
-    one of a quotation or comment."""
+    one of a quotation or comment. A last line that only closes the block is no part of its own."""
     lines = join_wrapped(text, list(find_lines(text, start, end)))
     if len(lines) < 2:
         return None
-    nodes = join_lines(lines if PREFIX.match(text, start) else lines[1:], sizes.part // 4)
+    lines = lines if PREFIX.match(text, start) else lines[1:]
+    if len(lines) > 1 and CLOSER.fullmatch(text, *lines[-1]):
+        lines.pop()
+    nodes = join_lines(lines, sizes.part // 4)
     return Node(start, end, nodes, Series())
 
 

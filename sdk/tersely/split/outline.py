@@ -61,9 +61,9 @@ class _LinkFinder:
         self._names: dict[int, int] = {}
         """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
         self._records = Records(places)
-        self._cycles = find_cycles(places)
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
+        self._cycles = find_cycles(places, self._around.outer)
         self._headers = self._around.thread.add_headers(find_headers(places, lines, self._around.comments))
         self._frames = {*self._around.comment_units}
         self._begin_lines, self._end_lines = enclosures.find_enclosures(places, lines)
@@ -177,7 +177,7 @@ class _LinkFinder:
             state.announcer = state.announcer.outer
         if state.label and not self._around.continues_value(place, state.label):
             state.label = None
-        if state.entry and (run != state.entry.run or starts_entry(place.block.line)):
+        if state.entry and (self._around.ends_entry(place, state.entry) or starts_entry(place.block.line)):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
             is_label = headlines.is_label(subject, place) or subject in self._around.names

@@ -119,7 +119,10 @@ def _read_ini(lines: Lines, index: int) -> Iterator[_Statement]:
         line = lines.texts[index]
         own = len(line) - len(line.lstrip())
         goes_on = own > indent or line.strip() == "}" or lines.texts[index - 1].rstrip().endswith("\\")
+        key = _INI_KEY.match(line, own)
         if above and goes_on:
+            if own > indent and key and (key["name"],) == above.name:
+                return  # a tree of nodes that begin alike
             index += 1
             # A comment that is indented like a continued value belongs to it, such as `# via` of pip-compile.
             while (
@@ -131,7 +134,6 @@ def _read_ini(lines: Lines, index: int) -> Iterator[_Statement]:
         if above:
             yield above
         indent, above = own, None
-        key = _INI_KEY.match(line, own)
         if header := _INI_HEADER.match(line):
             has_header = True
             yield _Statement(index, index + 1, (header["name"],), True)

@@ -7,6 +7,7 @@ line is indented, the signs after the names of all fields are in one column.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from tersely.split.lines import Format, Lines, WholeFormat, find_lines, mask
 from tersely.split.nodes import Node, Sizes, join_lines
@@ -27,21 +28,28 @@ _FEWEST_FIELDS = 2
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
-    """Return the index after two or more stanzas; None if there are none, or half of the values are prose."""
+    """Return the index after two or more stanzas; None if there are none, or half of the values are prose.
+
+    There are none either if a field that begins one of them is elsewhere too: the records go on below blank
+    lines.
+    """
     start = end = index
     known = {field["name"] for field in [_FIELD.match(lines.texts[index])] if field}
     count = most = spoken = 0
+    firsts, own = set[str](), Counter[str]()
     while start < len(lines) and (fields := _read_fields(lines, start, known)):
         is_first = start == index
         stop = lines.find_blank(start)
         known.update(field["name"] for field in fields)
         count, most = count + len(fields), max(most, len(fields))
         spoken += sum(is_prose(field["value"]) for field in fields)
+        firsts.add(fields[0]["name"])
+        own.update(field["name"] for field in fields)
         # A dialogue looks similar, but most of its values are prose.
         if spoken * 2 < count and not is_first and most >= _FEWEST_FIELDS:
             end = stop
         start = lines.skip_blank(stop)
-    if end > index:
+    if end > index and not any(own[name] < lines.names[name] for name in firsts):
         return end
     lines.none_before[_find_end] = max(start, index + 1)
     return None

@@ -11,6 +11,7 @@ from tersely.split import enclosures, headlines, leaders
 from tersely.split.continued import OPTION
 from tersely.split.dates import DATE
 from tersely.split.heads import Head
+from tersely.split.keyed import find_keyed
 from tersely.split.lines import FRAME, Block, Lines
 from tersely.split.logs import find_text_indent
 from tersely.split.markers import BULLETS, CLAUSE, are_siblings, find_marker
@@ -49,21 +50,25 @@ class Surroundings:
         self.comments = enclosures.find_comments(places)
         """The comment right above each line, if it has one."""
         self.thread = Thread(places)
-        posts = {} if self.thread else leaders.find_posts(places)
-        headers = leaders.find_captions(places) | (posts or leaders.find_positions(places))
-        for post, others in headers.items():
-            post.header = others
-        commits = dict(leaders.find_subjects(places))
-        for commit, subject in commits.items():
-            commit.header = [subject]
+        keyed = {} if self.thread else find_keyed(places)
+        posts = {} if self.thread or keyed else leaders.find_posts(places)
+        headers = leaders.find_captions(places) | (posts or leaders.find_positions(places)) | keyed
+        commits = {commit: [subject] for commit, subject in leaders.find_subjects(places)}
+        reasons = {position: [reason] for position, reason in leaders.find_reasons(places)}
+        for place, others in (headers | commits | reasons).items():
+            place.header = others
         second = (post.below for post in posts if post.below and post.below.run == post.run)
         last = {post.above for post in [*posts][1:] if post.above}
         headings = (place for place in last if place.kind == "heading")
         self.dividers = {p for p in headings if _DIVIDER.match(p.line) or DATE.fullmatch(p.line)}
-        """The headings between posts, such as the items of an agenda, and dates."""
-        no_headings = {*self.comments.values(), *posts, *second, *last} - self.dividers
+        """The headings between posts or records, such as the items of an agenda, and dates."""
+        self.dividers |= {place.above for place in keyed if place.above and place.is_titled}
+        logged = [place for place in places if place.kind == "log"]
+        self._last_entry = logged[-1].run if len(logged) * 2 >= len(places) else -1  # in a log
+        said = {p for p in places if p.run < self._last_entry and p.below and p.below.kind != "log"}
+        no_headings = {*self.comments.values(), *posts, *second, *last, *said} - self.dividers
         self.comment_units = {p.units[0] for p in no_headings if p.kind == "heading"}
-        """Comments, and lines of posts, that look like headings."""
+        """Comments, and lines of posts and of what entries of a log say, that look like headings."""
         prefixes = {(a.block.prefix, b.block.prefix) for a, b in pairwise(places)}
         self._has_answers = (">", "<") in prefixes
         """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
@@ -77,19 +82,19 @@ class Surroundings:
         captions = {place for place in titles if place.below and place.below.kind == "log"}
         self._titles = {place for place, word in titles.items() if counts[word] > 1 and word in first}
         indents = {place.indent for place in self._titles}
-        siblings = {place for place in titles if place.indent in indents} - captions
-        self._titles |= siblings | (below_heading & captions) | {*filter(headlines.heads_entries, titles)}
+        self._titles |= {place for place in titles if place.indent in indents} - captions
+        self._titles |= (below_heading & captions) | {*filter(headlines.heads_entries, titles)}
         self._captioned = {place.run for place in self._titles & captions}
         sections = [*headlines.find_sections(places)]
         self._captioned.update(place.run for place in sections)
         progress = leaders.find_progress(places)
         self._progress = {place.units[0] for place in progress}
-        leading = leaders.find_hashed(places) or leaders.find_leaders(places) or leaders.find_stamps(places)
-        leading = leading or headlines.find_sectioned_records(places)
+        leading = leaders.find_hashed(places) or leaders.find_leaders(places)
+        leading = leading or leaders.find_stamps(places) or headlines.find_sectioned_records(places)
         fronted = leaders.find_fronted(places)
         self.fronts = {place.units[0] for place in fronted}
         """The first units of posts that begin with fields between rules."""
-        self.outer = {*leaders.find_ruled(places), *posts, *fronted, *leaders.find_failures(places)}
+        self.outer = {*leaders.find_ruled(places), *posts, *keyed, *fronted, *leaders.find_failures(places)}
         """Lines that begin records or posts, which may have headings in them."""
         self._titles.update(sections, leading, self.outer, headers, progress, commits)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}
@@ -106,8 +111,7 @@ class Surroundings:
         }
 
     def is_option(self, place: Place) -> bool:
-        """Return whether a line begins with the name of an option, and does not continue the text above
-        it."""
+        """Return whether a line begins with the name of an option, and does not continue the text above."""
         if not OPTION.match(place.line):
             return False
         above = place.above or place
@@ -194,6 +198,10 @@ class Surroundings:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
 
+    def ends_entry(self, place: Place, entry: Head) -> bool:
+        """Return whether a block is not part of the log entry above it. In a log, a blank line ends none."""
+        return place.run != entry.run and place.run > self._last_entry
+
     def continues_value(self, place: Place, label: Head) -> bool:
         """Return whether a block continues the value of `label`, a line above it with a name and a value."""
         if LABEL.match(place.line):
@@ -237,7 +245,9 @@ class Surroundings:
         is_item = is_item and place.indent >= announcer.body_indent
         is_item = is_item and find_marker(place.line) == find_marker(above.line)
         goes_on = announcer.reach == above.run and self.is_marked(place)
-        reaches = is_next or is_item or goes_on or run == announcer.reach or place.indent > announcer.indent
+        is_text = place.kind == "sentence" and place.indent < announcer.body_indent
+        is_same = run == announcer.reach and not is_text
+        reaches = is_next or is_item or goes_on or is_same or place.indent > announcer.indent
         if reaches:
             announcer.extend(run)
         return reaches

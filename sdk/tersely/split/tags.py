@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -189,13 +189,16 @@ def find_period(region: Sequence[Place]) -> int | None:
     return period if is_periodic and all(place.line[:1] == sign for place in heads) else None
 
 
-def find_regions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+def find_regions(places: Sequence[Place], starts: Container[Place]) -> Iterator[Sequence[Place]]:
     """Yield the blocks between paragraphs, lines that begin with `<`, headings, code and the like.
 
-    Regions may be empty. They leave out remarks.
+    A region also ends before each of the lines in `starts`. Regions may be empty. They leave out remarks.
     """
     region: list[Place] = []
     for place in places:
+        if place in starts:
+            yield region
+            region = []
         is_paragraph = place.kind == "sentence" and not place.indent
         if is_paragraph or place.kind in _OTHERS or place.block.prefix == "<":
             yield region

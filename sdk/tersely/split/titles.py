@@ -33,7 +33,7 @@ SECTION = re.compile(
       (?P<rule>[=\-_*~+])(?P=rule)++[\s\[<./~]*+[^\W_].*(?P=rule){2}  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
-    | \[{1,2}(?!\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=]*\]{1,2}
+    | \[{1,2}(?!\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=<|]*\]{1,2}
     )\s*$""",
     re.VERBOSE,
 )
@@ -50,8 +50,9 @@ BACK_MATTER = re.compile(
     re.IGNORECASE,
 )
 """The title of a part at the end of a text, which is in none of the numbered sections above it."""
-_PAIR = re.compile(r"\s*\[\w+ \"[^\"]*\"\]\s*$")
-"""A name and its value in brackets. Several of them are no titles."""
+_PAIR = re.compile(r"\s*\[(?:\w+ \"[^\"]*\"|[^\]\n]*[<|][^\]\n]*)\]\s*$")
+"""A name and its value in brackets, or arguments of a command such as `[--size <n>]`. Brackets next to them
+are no titles."""
 _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 """How many there are of each kind, two columns of numbers, or a time. They are no titles."""
 _LONGEST_SECTION = 200
@@ -165,10 +166,12 @@ def is_byline(line: str) -> bool:
 
 
 def _is_plain(line: str) -> bool:
-    """Return whether a line has words, and neither the end of a sentence nor a number of things."""
+    """Return whether a line has words, and neither the end of a sentence, a mail address nor a number of
+    things."""
     if " " in line and not any(map(str.isalpha, line)):
         return False
     ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
+    ends = ends or (line.endswith(">") and "@" in line)
     words = line[numbered.end("number") :] if (numbered := CLAUSE.match(line)) else line
     return not ends and is_wordy(words) and not _NUMBERS.match(line) and not _DESCRIBED.match(line)
 
@@ -234,7 +237,7 @@ def find_line_kind(lines: Lines, index: int) -> Kind:
     line = lines.texts[index].strip()
     if _is_status(lines, index) or is_division(lines, index):
         return "heading"
-    if _PAIR.match(line) and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
+    if line[0] == "[" and any(map(_PAIR.match, lines.texts[max(0, index - 1) : index + 2 : 2])):
         return "line"
     is_bold = line.startswith("**") and line[2:3] not in ("", " ", "*")
     is_sound = line[0] == "[" and "-->" in "".join(lines.texts[max(0, index - 2) : index])  # in subtitles

@@ -99,12 +99,15 @@ def _are_alike(left: str, right: str) -> bool:
     """Return whether two lines have the same words, numbers apart, in most places: they are records.
 
     Half of the places are enough if the lines begin alike, and are equally long or share a sign such as `->`.
-    Lines are no records if a sentence begins inside the first and goes on in the second.
+    One is enough if both lines begin with a field such as `id=7`. Lines are no records if a sentence begins
+    inside the first and goes on in the second.
     """
     words = [_DIGITS.sub("0", line).split() for line in (left, right)]
     same = [one for one, other in zip(*words, strict=False) if one == other]
     is_form = words[0][:1] == same[:1] and (len({*map(len, words)}) == 1 or not all(map(WORD.match, same)))
     size = min(map(len, words))
+    if same and same[:1] == words[0][:1] and "=" in same[0]:
+        return True
     goes_on = right.lstrip()[:1].islower() and _NEXT_SENTENCE.search(left) and not left.endswith(TERMINALS)
     return size >= _FEWEST_PAIRS and len(same) * 2 >= size + (not is_form) and not goes_on
 

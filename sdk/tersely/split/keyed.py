@@ -1,0 +1,85 @@
+"""Records that begin with the same two fields, with blank lines, headings and lists in them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tersely.split.markers import find_marker
+from tersely.split.places import Place, is_rule
+from tersely.split.prose import is_prose
+from tersely.split.records import LABEL
+
+_TITLE = re.compile(r"\W*(?:title|subject|message|summary|name)\b", re.IGNORECASE)
+"""The start of a field that says what its record is about."""
+_LONGEST_TITLE = 200
+
+
+def find_keyed(places: Sequence[Place]) -> dict[Place, list[Place]]:
+    """Map the first line of each such record, as `Id: 7` above `Title: Cranes`, to the line of its title.
+
+    Each but the first starts a run, or all are right below headings. Most of these lines differ. At least one
+    record has several runs or running text. A list item begins a record only below a rule, or above an
+    indented field. Then at least one record has lines that are not indented, as a copied text may be.
+    """
+    names = {place: name for place in places if (name := _read_name(place))}
+    found: dict[str, list[Place]] = defaultdict(list)
+    items: dict[tuple[str, int, str], list[Place]] = defaultdict(list)
+    for above, place in pairwise(places):
+        found[names.get(above, "")].append(above)
+        if above.kind == "list_item" and above.has_body and (field := LABEL.match(place.line)):
+            items[find_marker(above.line), above.indent, place.line[: field.start("value")]].append(above)
+    spans = {place: at for at, place in enumerate(places)}
+    for name, own in found.items():
+        if not name or len(own) < 2 or not _are_first(own):
+            continue
+        seconds = Counter(names.get(place.next) if place.next else None for place in own)
+        second, count = seconds.most_common(1)[0]
+        fewest = len(own) * 2 / 3
+        if second in (None, name) or min(count, len({place.line for place in own})) < fewest:
+            continue
+        bodies = [places[spans[left] : spans[right]] for left, right in pairwise(own)]
+        return {place: _list_titles(place) for place in own} if any(map(_goes_on, bodies)) else {}
+    own = max(items.values(), key=len, default=())
+    if len(own) < 2:
+        return {}
+    flush = [place for place in places[spans[own[0]] : spans[own[-1]]] if place.indent <= own[0].indent]
+    return {place: [] for place in own} if len(flush) >= len(own) else {}
+
+
+def _read_name(place: Place) -> str:
+    """Return the name of a field with its bullet; "" if the line is no field, or has no value, or if somebody
+    seems to say it."""
+    label = LABEL.match(place.line) if place.is_text and not place.block.prefix else None
+    if label is None or not label["value"].strip() or (place.speaks and is_prose(label["value"])):
+        return ""
+    return place.line[: label.start("value")].rstrip()
+
+
+def _list_titles(first: Place) -> list[Place]:
+    """Return the line that says what a record is about, if its first line does not."""
+    line = None if _TITLE.match(first.line) else first.next
+    while line and not (_TITLE.match(line.line) and LABEL.match(line.line)):
+        line = line.next
+    return [line] if line and line.block.is_one_line and len(line.line) <= _LONGEST_TITLE else []
+
+
+def _are_first(own: Sequence[Place]) -> bool:
+    """Return whether fields of one name begin records."""
+    if own[0].is_titled:
+        return all(place.is_titled for place in own)
+    if own[0].kind == "list_item":
+        return all(place.above and is_rule(place.above.block, place.above.line) for place in own[1:])
+    return all(place.starts_run for place in own[1:])
+
+
+def _goes_on(body: Sequence[Place]) -> bool:
+    """Return whether a record has several runs, apart from a heading or a rule above the next record, or
+    running text."""
+    first, inner = body[0], [place for place in body if not is_rule(place.block, place.line)]
+    if inner[-1].kind == "heading":
+        inner.pop()
+    is_spoken = any(place.kind == "sentence" for place in inner)
+    return first.kind == "list_item" or inner[-1].run != first.run or is_spoken
