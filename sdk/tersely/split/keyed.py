@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tersely.split.markers import find_marker
-from tersely.split.places import Place, is_rule
+from tersely.split.places import Place, is_rule, opens
 from tersely.split.prose import is_prose
-from tersely.split.records import LABEL
+from tersely.split.records import LABEL, shape
 
 _TITLE = re.compile(r"\W*(?:title|subject|message|summary|name)\b", re.IGNORECASE)
 """The start of a field that says what its record is about."""
@@ -29,7 +29,8 @@ def find_keyed(places: Sequence[Place]) -> dict[Place, list[Place]]:
     items: dict[tuple[str, int, str], list[Place]] = defaultdict(list)
     for above, place in pairwise(places):
         found[names.get(above, "")].append(above)
-        if above.kind == "list_item" and above.has_body and (field := LABEL.match(place.line)):
+        is_item = above.kind == "list_item" != place.kind and above.has_body and not opens(above)
+        if is_item and (field := LABEL.match(place.line)):
             items[find_marker(above.line), above.indent, place.line[: field.start("value")]].append(above)
     spans = {place: at for at, place in enumerate(places)}
     for name, own in found.items():
@@ -50,12 +51,13 @@ def find_keyed(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 
 def _read_name(place: Place) -> str:
-    """Return the name of a field with its bullet; "" if the line is no field, or has no value, or if somebody
-    seems to say it."""
+    """Return the name of a field with its bullet and its colon; "" if the line is no field, has no value, or
+    seems to be what somebody says."""
     label = LABEL.match(place.line) if place.is_text and not place.block.prefix else None
     if label is None or not label["value"].strip() or (place.speaks and is_prose(label["value"])):
         return ""
-    return place.line[: label.start("value")].rstrip()
+    name = place.line[: label.start("value")].rstrip()
+    return name if ":" in name else ""
 
 
 def _list_titles(first: Place) -> list[Place]:
@@ -72,7 +74,9 @@ def _are_first(own: Sequence[Place]) -> bool:
         return all(place.is_titled for place in own)
     if own[0].kind == "list_item":
         return all(place.above and is_rule(place.above.block, place.above.line) for place in own[1:])
-    return all(place.starts_run for place in own[1:])
+    tops = [(place.above.kind, shape(place.above.line)) for place in own if place.above]
+    recurs = len(tops) == len(own) and tops.count(tops[0]) * 2 > len(tops)  # records begin further up
+    return not recurs and all(place.starts_run for place in own[1:])
 
 
 def _goes_on(body: Sequence[Place]) -> bool:

@@ -43,7 +43,9 @@ _NUMBER = re.compile(
 """The number of a clause. Its full stop ends no sentence."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
-"""A name with its value. A line that begins with one, or has two, is an entry of a log."""
+"""A name with its value. A line with two or more is an entry of a log."""
+_NUMBER_FIELD = re.compile(r"\s*[A-Za-z]\w*=\d")
+"""The start of an entry such as `id=7 The crane lifts.`"""
 _COUNTS = re.compile(r"(?:\b\d+ [a-z]+(?: [a-z]+)?; ){2}")
 """How many there are of several kinds, as in the last line of a report of tests."""
 _CITATION = re.compile(
@@ -221,7 +223,7 @@ def is_prose(text: str) -> bool:
         or _SYMBOL.search(sample)
         or ("..." in sample and LED.match(sample))
         or are_pairs(words)
-        or _ASSIGNMENT.match(sample)
+        or _NUMBER_FIELD.match(sample)
         or len(_ASSIGNMENT.findall(sample)) > 1
         or _COUNTS.search(sample)
         or rate_line(sample) is Likeness.CODE
