@@ -33,8 +33,8 @@ Reader = Callable[[Sequence[str], Sequence[str]], list[Line]]
 
 SENTENCE_END = re.compile(r"""(?<=[.!?:;])(["'”’)\]*_`]*)\s+|(?<=[。！？])""")
 STRUCTURE = re.compile(
-    r"\s*([-*+•](\s|$)|---$|[|>#@=~^\[\]{}]|<(?!\w+://)|\(?(\d{1,4}|[A-Za-z]|[ivxIVX]{2,5})[.)]\s"
-    r"|\.\.|\.[A-Za-z]|'[a-z]{2}(\s|$)|```|:[\w ]+:"
+    r"\s*([-*+•](\s|$)|---$|[|>#@=~^\]{}]|\[(?![^\]]*\][(\[.:])|<(?!\w+://)|\(?(\d{1,4}|[A-Za-z]|[ivxIVX]{2,5})[.)]\s"
+    r"|\.\.|\.[A-Za-z]|'[a-z]{2}(\s|$)|```|:[\w ]+:(?!`)"
     r"|[\w-]+:\s*\S*$|\$|([Uu]sage|or):\s)"
 )
 
@@ -232,18 +232,26 @@ def indented_tree(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
 
 
 def with_comments(read: Reader, sign: str = r"#+|;+|//+") -> Reader:
-    """Read running text in comments; a row without its sign isn't a comment."""
+    """Read running text in comments; a row without its sign isn't a comment.
+
+    A comment right above a head says something about that head, not about the section that ends there.
+    """
 
     def read_both(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         lines: list[Line] = []
         comments: list[Line] = []
-        for line in read(rows, source):
+        below: Line | None = None
+        for line in reversed(read(rows, source)):
             comment = re.match(rf"({sign})(\s|$)", line.text)
             text = line.text[comment.end() :].strip() if comment else ""
+            if comment and below and below.head and below.row == line.row + 1:
+                line = replace(line, path=below.path, head=True)
             if not comment:
                 lines.append(line)
             elif text:
-                comments.append(replace(line, path=(*line.path, comment[1]), text=text))
-        return sorted([*lines, *with_prose(comments)], key=lambda line: line.row)
+                path = (*line.path, comment[1])
+                comments.append(replace(line, path=path, text=text, head=False))
+            below = line
+        return sorted([*lines, *with_prose(comments[::-1])], key=lambda line: line.row)
 
     return read_both
