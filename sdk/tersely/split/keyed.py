@@ -76,7 +76,7 @@ def _are_first(own: Sequence[Place]) -> bool:
         return all(place.above and is_rule(place.above.block, place.above.line) for place in own[1:])
     tops = [(place.above.kind, shape(place.above.line)) for place in own if place.above]
     recurs = len(tops) == len(own) and tops.count(tops[0]) * 2 > len(tops)  # records begin further up
-    return not recurs and all(place.starts_run for place in own[1:])
+    return not recurs and all(place.starts_run or place.is_titled for place in own[1:])
 
 
 def _goes_on(body: Sequence[Place]) -> bool:

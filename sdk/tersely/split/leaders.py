@@ -31,6 +31,7 @@ _PROGRESS = re.compile(
     r"\s*(?:\[\s*(?=\d+/\d+\])|(?:Step\s+)?(?=\d+/\d+\s))\d+/(?P<all>\d+)\]?\s*:?\s+\S|\s*Start\s+\d+:\s"
 )
 """A line such as `[3/40] Building a.o`, `3/8 Test #3: a`, `Step 3/9 : RUN a` or `Start 3: a`."""
+_TASK = re.compile(r"> Task :\S")
 _FAILURES = re.compile(r"\s*(\d+) fail(?:ing|ures?|ed)\s*:?")
 _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
 _HASH = re.compile(r"(?=\S*\d)[0-9a-f]{7,40}[ \t|,;:]")
@@ -254,6 +255,12 @@ def find_positions(places: Sequence[Place]) -> dict[Place, list[Place]]:
         if has_period and below.kind in ("list_item", "sentence"):
             found[first] = others
     return found if len(found) > 1 else {}
+
+
+def find_tasks(places: Sequence[Place]) -> Sequence[Place]:
+    """Return the lines that begin the output of tasks of Gradle, if there are two or more."""
+    found = [place for place in places if _TASK.match(place.block.line)]
+    return found if len(found) > 1 else []
 
 
 def find_progress(places: Sequence[Place]) -> Sequence[Place]:

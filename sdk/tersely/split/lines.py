@@ -44,8 +44,8 @@ CLOSER = re.compile(
     r"|(?:(?i:end(?: if)?)|endif|endef|END-[A-Z]+|fi|done|esac)\b\W*+))++"
 )
 """Lines that only close the blocks above them."""
-TICKED = re.compile(r"\[(?:[*+!x? -]|\d+/\d+)\]\s")
-"""A sign, or a step such as 2/4, in brackets at the start of a line of a report, or of a task."""
+TICKED = re.compile(r"(?:\[(?:[*+!x? -]|\d+/\d+)\]|[✓✔✕✗✘√])\s")
+"""A tick, or a sign or a step such as 2/4 in brackets at the start of a line of a report, or of a task."""
 FRAME = re.compile(r"#\d+\s")
 """The number of a frame of the stack, as debuggers print it."""
 

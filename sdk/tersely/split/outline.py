@@ -1,14 +1,14 @@
 """The outline of a text that no parser reads: which lines a reader needs to understand another one.
 
 The heads of a unit are the lines that explain it: the headings above it, the clause and the item around it,
-the less indented line above it, the first line of its record, the line that announces a list, its speaker,
-its sender, the question that it answers, its log entry. A unit is kept only together with its heads. A head
-that says nothing by itself (a frame) is not kept alone.
+the less indented line above it, the first line of its record, log entry or list, its speaker or sender, the
+question that it answers. It is kept only with its heads. A frame is a head that is never kept alone.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.markers import CLAUSE, RUN_IN, TITLED
-from tersely.split.places import CUE, RULE, Place, announces, find_places, is_rule
+from tersely.split.places import CUE, ELISION, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE
 from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records, first_word
 from tersely.split.table_heads import find_headers
@@ -36,9 +36,7 @@ _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{enclosures.SILENT}")
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> dict[int, Link]:
-    """Return the links by index of the unit, in time linear in the number of blocks.
-
-    A unit has a link if it needs other units or is a frame.
+    """Return the links of the units that need others or are frames, in time linear in the number of blocks.
 
     Args:
         blocks: all blocks of a text, in order.
@@ -74,9 +72,12 @@ class _LinkFinder:
         state = State()
         for place in self._places:
             is_edge = place in self._begin_lines or place in self._end_lines
-            is_comment = place.units[0] in self._around.comment_units
-            if place.kind == "heading" and not is_comment and not is_edge:
+            if place.kind == "heading" and not (is_edge or place.units[0] in self._around.comment_units):
                 self._add_heading(place, state)
+                continue
+            if ELISION.fullmatch(place.line) and state.parents:
+                self._need(place, state.list_heads(sys.maxsize))
+                self._dividers.add(place.units[0])
                 continue
             self._close(place, state)
             if state.begins and place in self._end_lines:
@@ -133,8 +134,7 @@ class _LinkFinder:
 
     def _find_heads(self, unit: int) -> Iterable[int]:
         """Return the units that a unit needs; none if they are more than _MAX_HEADS."""
-        needs = self._needs.get(unit, ())
-        return needs if len(needs) <= _MAX_HEADS else ()
+        return needs if len(needs := self._needs.get(unit, ())) <= _MAX_HEADS else ()
 
     def _head(self, unit: int, place: Place, depth: float = 0) -> Head:
         units = (*self._find_heads(unit), unit)

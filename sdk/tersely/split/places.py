@@ -28,7 +28,9 @@ _BRANCH = re.compile(
 """Signs in front of a line's text: the branches of a drawn tree, or a `|` that may follow a line number."""
 _EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")
 """The number and the sign before a line that a compiler proposes, in a run that has a line with only `|`."""
-RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
+RULE = re.compile(r"([-=*_~#+%]|\.(?=\.{3}))(?:\1|\s){0,200}|\s[.]\s*")
+ELISION = re.compile(r"\s*+(?:[│|]\s*+)?(?:\.{3}|…|⋮(?:\.{3})?)\s*")
+"""A line that stands for lines that a tool has left out, as compilers and maps of repositories do."""
 _SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
 _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
 """A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""

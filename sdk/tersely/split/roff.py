@@ -24,8 +24,8 @@ _RETURN = re.compile(_IF + r"(?:RE|UNINDENT)\b")
 _BEGINNINGS = (_PARAGRAPH, _INDENT, _RETURN)
 _BARE = re.compile(
     r"""['.]\s*(?: (?:TP|TQ|HP|PP|LP|P|Pp|RS|RE|PD|EX|EE|UE|ME|El|Ed|INDENT|UNINDENT|Vb|Ve|[a-z]{2})
-      (?:\s+\S+)?\s*
-    | IP (?:\s+(?:""(?:\s+\S+)?|[\d.]+))?\s* | (?:B[dl]\s|IX\s|\\").* | \s* | (?:if|ie|el|de|ig|ds|nr)\b.* )""",
+      (?:\s+\S+)?\s* | IP (?:\s+(?:""(?:\s+\S+)?|[\d.]+))?\s*
+    | (?:B[dl]\s|IX\s|\\").* | \s* | (?:if|ie|el|de|ig|ds|nr)\b.* )""",
     re.DOTALL | re.VERBOSE,
 )
 """A request that shows no text, a comment, a definition, or a condition with its lines."""

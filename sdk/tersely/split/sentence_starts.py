@@ -54,7 +54,7 @@ PROOF = r"[*_]*(?i:proof|solution|answer|beweis|lösung)"
 """The word before a proof or a solution, as a pattern."""
 _ENUMERATOR = re.compile(
     r"\s*[(\[]?(?:(?:§+\s?)?\d{1,3}(?:\.\d{1,3})*[a-z]?|[A-Za-z]{1,2} ?\d{1,3}|[A-Za-z]|[ivxIVX]{1,5}"
-    rf"|(?i:{COUNTED}|table|figure|fig\.) (?:\d{{1,3}}[a-z]?|[A-Z]))[.)\]]{{1,2}}\s*"
+    rf"|(?i:{COUNTED}|table|figure|fig\.) (?:\d{{1,3}}(?:[-–.]\d{{1,3}})*[a-z]?|[A-Z]))[.)\]]{{1,2}}\s*"
     rf"|\s*(?:{LABELLED}|{PROOF})[*_]*\.[*_]*\s*"
 )
 """A number or a letter before a text, such as `2.1.`, `(b)`, `Q1.` or `Table 2.`"""

@@ -60,17 +60,16 @@ class Surroundings:
         second = (post.below for post in posts if post.below and post.below.run == post.run)
         last = {post.above for post in [*posts][1:] if post.above}
         headings = (place for place in last if place.kind == "heading")
-        self.dividers = {p for p in headings if _DIVIDER.match(p.line) or DATE.fullmatch(p.line)}
+        self.dividers = {place.above for place in keyed if place.above and place.is_titled}
         """The headings between posts or records, such as the items of an agenda, and dates."""
-        self.dividers |= {place.above for place in keyed if place.above and place.is_titled}
+        self.dividers |= {p for p in headings if _DIVIDER.match(p.line) or DATE.fullmatch(p.line)}
         logged = [place for place in places if place.kind == "log"]
         self._last_entry = logged[-1].run if len(logged) * 2 >= len(places) else -1  # in a log
         said = {p for p in places if p.run < self._last_entry and p.below and p.below.kind != "log"}
         no_headings = {*self.comments.values(), *posts, *second, *last, *said} - self.dividers
         self.comment_units = {p.units[0] for p in no_headings if p.kind == "heading"}
         """Comments, and lines of posts and of what entries of a log say, that look like headings."""
-        prefixes = {(a.block.prefix, b.block.prefix) for a, b in pairwise(places)}
-        self._has_answers = (">", "<") in prefixes
+        self._has_answers = (">", "<") in {(a.block.prefix, b.block.prefix) for a, b in pairwise(places)}
         """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {place: first_word(place) for place in headlines.find_possible_titles(places)}
@@ -94,7 +93,8 @@ class Surroundings:
         fronted = leaders.find_fronted(places)
         self.fronts = {place.units[0] for place in fronted}
         """The first units of posts that begin with fields between rules."""
-        self.outer = {*leaders.find_ruled(places), *posts, *keyed, *fronted, *leaders.find_failures(places)}
+        self.outer = {*leaders.find_ruled(places), *posts, *keyed, *fronted}
+        self.outer.update(leaders.find_failures(places), leaders.find_tasks(places))
         """Lines that begin records or posts, which may have headings in them."""
         self._titles.update(sections, leading, self.outer, headers, progress, commits)
         self._messages = {place.units[0]: place for place in headlines.find_messages(places)}

@@ -33,7 +33,7 @@ SECTION = re.compile(
       (?P<rule>[=\-_*~+])(?P=rule)++[\s\[<./~]*+[^\W_].*(?P=rule){2}  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ \S.* | \.S[HShs]\ .* | \$ORIGIN\s+\S+ | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
-    | \[{1,2}(?!\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=<|]*\]{1,2}
+    | \[{1,2}(?![^\]]*\.{3}|\w+://|(?<=\[\[)\w+:)[^\W\d_][^\[\]=<|]*\]{1,2}
     )\s*$""",
     re.VERBOSE,
 )
@@ -55,6 +55,8 @@ _PAIR = re.compile(r"\s*\[(?:\w+ \"[^\"]*\"|[^\]\n]*[<|][^\]\n]*)\]\s*$")
 are no titles."""
 _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
 """How many there are of each kind, two columns of numbers, or a time. They are no titles."""
+_VERDICT = re.compile(r".* > .*(?:PASSED|FAILED|SKIPPED)")
+"""A test and its result. It is no title."""
 _LONGEST_SECTION = 200
 _MOST_TITLE_WORDS, _MOST_INDENT, _NEAR = 12, 3, 3
 _DESCRIBED = re.compile(r"\S+(?: \S+)*?(?: {2,}|\t+)[a-z]")
@@ -171,7 +173,7 @@ def _is_plain(line: str) -> bool:
     if " " in line and not any(map(str.isalpha, line)):
         return False
     ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
-    ends = ends or (line.endswith(">") and "@" in line)
+    ends = ends or (line.endswith(">") and "@" in line) or _VERDICT.fullmatch(line) is not None
     words = line[numbered.end("number") :] if (numbered := CLAUSE.match(line)) else line
     return not ends and is_wordy(words) and not _NUMBERS.match(line) and not _DESCRIBED.match(line)
 

@@ -59,7 +59,7 @@ def is_wrapped(left: str, right: str, width: int, *, is_inside: bool = False) ->
     if (
         SECTION.match(left)
         or _are_alike(left, right)
-        or TICKED.match(right)
+        or any(map(TICKED.match, (left.lstrip(), right.lstrip())))
         or ("..." in left and LED.match(left) and LED.match(right))
         or (are_pairs(left.split()) and not left.endswith(","))
         or (_NAMED_QUOTE.fullmatch(left) and _NAMED_QUOTE.fullmatch(right))
