@@ -64,6 +64,7 @@ class Lines:
         csv_budget, code_budget: the same for CSV, and for Python and fenced blocks.
         none_before: for each `Format.find_end`, the line before which it is not to be tried again.
         record_keys: the keys that begin records, which are no settings.
+        field_counts: how often each field begins a line, once that is known.
     """
 
     def __init__(self, text: str, *, has_gaps: bool = False) -> None:
@@ -75,6 +76,7 @@ class Lines:
         self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
         self.none_before = Counter[FindEnd]()
         self.record_keys = set[str]()
+        self.field_counts = Counter[str]()
         self._found: dict[re.Pattern[str], bool] = {}
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
@@ -99,11 +101,6 @@ class Lines:
         if pattern not in self._found:
             self._found[pattern] = pattern.search(self.text) is not None
         return self._found[pattern]
-
-    @cached_property
-    def names(self) -> Counter[str]:
-        """How many lines begin with each name: the text before a colon or an equals sign."""
-        return Counter(re.split("[:=]", line, maxsplit=1)[0].strip() for line in self.texts)
 
     @cached_property
     def _blanks(self) -> list[int]:

@@ -71,11 +71,11 @@ class _LinkFinder:
         """Return the links; see `find_links`."""
         state = State()
         for place in self._places:
-            is_edge = place in self._begin_lines or place in self._end_lines
-            if place.kind == "heading" and not (is_edge or place.units[0] in self._around.comment_units):
+            no_heading = place.units[0] in self._around.comment_units or place in self._begin_lines
+            if place.kind == "heading" and not (no_heading or place in self._end_lines):
                 self._add_heading(place, state)
                 continue
-            if ELISION.fullmatch(place.line) and state.parents:
+            if state.parents and ELISION.fullmatch(place.line):
                 self._need(place, state.list_heads(sys.maxsize))
                 self._dividers.add(place.units[0])
                 continue
@@ -145,7 +145,7 @@ class _LinkFinder:
         """Forget the heads that end before this block, and find the statement that it continues."""
         run, indent, line = place.run, place.indent, place.line
         state.end_sections(place)
-        is_option_or_record = self._around.is_option(place) or self._around.is_inner_record(place)
+        is_option_or_record = surroundings.is_option(place) or self._around.is_inner_record(place)
         closes = CLOSER.fullmatch(self._lines.text, place.block.start, place.block.end) is not None
         if closes:
             indent = self._lines.indent(place.block.last - 1)
@@ -177,7 +177,7 @@ class _LinkFinder:
             state.announcer = state.announcer.outer
         if state.label and not self._around.continues_value(place, state.label):
             state.label = None
-        if state.entry and (self._around.ends_entry(place, state.entry) or starts_entry(place.block.line)):
+        if starts_entry(place.block.line) or self._around.ends_entry(place, state.entry):
             state.entry = None
         if (subject := self._around.find_subject(place)) and subject.units[-1] not in self._dividers:
             is_label = headlines.is_label(subject, place) or subject in self._around.names
@@ -346,5 +346,5 @@ class _LinkFinder:
             parent.units = (*self._find_heads(begin), begin, unit)  # a branch needs none of those between
         parent.is_line |= is_near
         parent.anchor = enclosures.find_anchor(place)
-        parent.is_option_or_record = self._around.is_option(place)
+        parent.is_option_or_record = surroundings.is_option(place)
         state.parents.append(parent)

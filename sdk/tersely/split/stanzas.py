@@ -49,7 +49,9 @@ def _find_end(lines: Lines, index: int) -> int | None:
         if spoken * 2 < count and not is_first and most >= _FEWEST_FIELDS:
             end = stop
         start = lines.skip_blank(stop)
-    if end > index and not any(own[name] < lines.names[name] for name in firsts):
+    if end > index and not lines.field_counts:
+        lines.field_counts.update(field["name"] for field in map(_FIELD.match, lines.texts) if field)
+    if end > index and not any(own[name] < lines.field_counts[name] for name in firsts):
         return end
     lines.none_before[_find_end] = max(start, index + 1)
     return None

@@ -74,8 +74,7 @@ class Surroundings:
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {place: first_word(place) for place in headlines.find_possible_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
-        # Lines that begin alike are titles only if one of them starts a run or follows a heading. Otherwise
-        # they are lines between the entries of a log, and each continues the entry above it.
+        # Lines that begin alike, but not at the start of a run or below a heading, continue log entries.
         below_heading = {place for place in titles if place.above and place.above.kind == "heading"}
         first = {word for place, word in titles.items() if place.starts_run or place in below_heading}
         captions = {place for place in titles if place.below and place.below.kind == "log"}
@@ -109,13 +108,6 @@ class Surroundings:
             **dict(headlines.find_continuations(places)),
             **pairs,
         }
-
-    def is_option(self, place: Place) -> bool:
-        """Return whether a line begins with the name of an option, and does not continue the text above."""
-        if not OPTION.match(place.line):
-            return False
-        above = place.above or place
-        return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
     def is_inner_record(self, place: Place) -> bool:
         """Return whether a line begins a record inside another, although the line below is not indented more.
@@ -198,9 +190,9 @@ class Surroundings:
             return False
         return place.starts_run and place.is_text and place.indent <= step.indent
 
-    def ends_entry(self, place: Place, entry: Head) -> bool:
+    def ends_entry(self, place: Place, entry: Head | None) -> bool:
         """Return whether a block is not part of the log entry above it. In a log, a blank line ends none."""
-        return place.run != entry.run and place.run > self._last_entry
+        return entry is None or place.run > max(entry.run, self._last_entry)
 
     def continues_value(self, place: Place, label: Head) -> bool:
         """Return whether a block continues the value of `label`, a line above it with a name and a value."""
@@ -257,6 +249,14 @@ class Surroundings:
         above = place.above or place
         is_near = above.block.last == place.block.first and not above.block.prefix
         return is_near and place.block.prefix == ">" and not self._has_answers
+
+
+def is_option(place: Place) -> bool:
+    """Return whether a line begins with the name of an option, and does not continue the text above."""
+    if not OPTION.match(place.line):
+        return False
+    above = place.above or place
+    return above.run != place.run or above.indent != place.indent or bool(OPTION.match(above.line))
 
 
 def is_clause(place: Place, clause: re.Match[str]) -> bool:
