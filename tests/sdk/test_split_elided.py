@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sdk.units import find_needs, list_units
+from tests.sdk.units import check_heads, find_needs, list_units
 
 RUST = """\
 error[E0382]: borrow of moved value: `crane`
@@ -115,10 +115,7 @@ Open points for the crane:
     ],
 )
 def test_lines_of_results_need_their_heads(text: str, line: str, heads: set[str]) -> None:
-    needs = find_needs(text, line)
-    assert heads <= needs
-    others = ("error[", "│class", "> Task", "From:", "●", "CraneIndex", "core/")
-    assert {need for need in needs if need.startswith(others)} <= heads
+    check_heads(text, line, heads, ("error[", "│class", "> Task", "From:", "●", "CraneIndex", "core/"))
 
 
 def test_a_caption_is_not_cut_after_its_number() -> None:

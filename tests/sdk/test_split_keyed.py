@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tersely import Compressor
-from tests.sdk.units import find_needs, list_units
+from tests.sdk.units import check_heads, find_needs, list_units
 
 LIBRARIES = """\
 Available libraries:
@@ -164,10 +164,7 @@ Requires: crane
     ],
 )
 def test_lines_of_a_record_need_its_first_line(text: str, line: str, heads: set[str]) -> None:
-    needs = find_needs(text, line)
-    assert heads <= needs
-    others = ("Title:", "- Title:", "Commit:", "From:", "Name:", '- "', "[2026")
-    assert {need for need in needs if need.startswith(others)} <= heads
+    check_heads(text, line, heads, ("Title:", "- Title:", "Commit:", "From:", "Name:", '- "', "[2026"))
 
 
 def test_a_trailer_with_an_address_is_no_heading() -> None:

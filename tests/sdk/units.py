@@ -20,6 +20,13 @@ def find_needs(text: str, line: str) -> set[str]:
     return {lines[need] for need in units[lines.index(line)].link.needs}
 
 
+def check_heads(text: str, line: str, heads: set[str], starts: tuple[str, ...]) -> None:
+    """Check that a line needs these heads, and no other line that begins like one of `starts`."""
+    needs = find_needs(text, line)
+    assert heads <= needs
+    assert {need for need in needs if need.startswith(starts)} <= heads
+
+
 def grows_linearly(run: Callable[[int], object]) -> bool:
     """Return whether four times the input takes less than eight times the time.
 

@@ -81,8 +81,8 @@ def find_cycles(places: Sequence[Place], starts: Container[Place]) -> dict[Place
     """
     found: dict[Place, Cycle] = {}
     for region in find_regions(places, starts):
-        starts = [place for place in region if place.starts_run]
-        if len(starts) > 1 and all(place.line.rstrip().endswith(":") for place in starts):
+        tops = [place for place in region if place.starts_run]
+        if len(tops) > 1 and all(place.line.rstrip().endswith(":") for place in tops):
             continue  # each run is a list with a name
         owners = _find_owners(region) or ()
         if any(owner is not None for owner in owners):

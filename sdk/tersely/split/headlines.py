@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tersely.split.lines import TICKED
-from tersely.split.markers import BULLETS, find_marker
+from tersely.split.markers import ARROWS, BULLETS, find_marker
 from tersely.split.places import CUE, Place, announces
 from tersely.split.records import LABEL, first_word, is_term
 from tersely.split.sentence_starts import LABELLED, PROOF
 
 _LOCATION = re.compile(r"\S:(\d+)[:,]\d|\((\d+)[:,]\d|\s(\d+):\d|File \"[^\"]+\", line (\d+)")
 """A line number and a column, such as `a.c:3:5`, `(3,5)` or ` 3:5`; or the place of a frame of Python."""
-_GUTTER = re.compile(r"\s*(?:[>→▶❯]\s*)?(\d+)(?:\s*[|│:]|\s)")
+_GUTTER = re.compile(rf"\s*(?:[{ARROWS}]\s*)?(\d+)(?:\s*[|│:]|\s)")
 """The line number that a compiler prints in front of a line of code."""
 _WORD = re.compile(r"\w")
 _NUMBERED = re.compile(r"\s*\d+ *\|(?:\s|$)")

@@ -28,13 +28,14 @@ def find_keyed(places: Sequence[Place]) -> dict[Place, list[Place]]:
     found: dict[str, list[Place]] = defaultdict(list)
     items: dict[tuple[str, int, str], list[Place]] = defaultdict(list)
     for above, place in pairwise(places):
-        found[names.get(above, "")].append(above)
+        if above in names:
+            found[names[above]].append(above)
         is_item = above.kind == "list_item" != place.kind and above.has_body and not opens(above)
         if is_item and (field := LABEL.match(place.line)):
             items[find_marker(above.line), above.indent, place.line[: field.start("value")]].append(above)
     spans = {place: at for at, place in enumerate(places)}
     for name, own in found.items():
-        if not name or len(own) < 2 or not _are_first(own):
+        if len(own) < 2 or not _are_first(own):
             continue
         seconds = Counter(names.get(place.next) if place.next else None for place in own)
         second, count = seconds.most_common(1)[0]

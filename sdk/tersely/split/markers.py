@@ -18,6 +18,8 @@ RUN_IN = re.compile(
 TITLED = re.compile(rf"\s*(?:\*\*[^*\n]{{1,60}}\*\*:?|(?:{LABELLED}|{PROOF})[*_]*[.:][*_]*)\s+\S")
 """A paragraph that begins with its title, as in `**Late work.** Students ...` or `Lemma 2. Cranes ...`."""
 BULLETS = "-*+•"
+ARROWS = "→▶❯>"
+"""Signs that point at one of several numbered lines of code."""
 _MARKER = re.compile(
     r"\s*(?P<sign>§+\s*|\(?)(?:(?P<number>\d{1,3}(?:\.\d{1,3})*)|(?P<letter>[A-Za-z]|[ivx]{2,5}|[IVX]{2,5}))"
     r"(?P<end>[.):]*)\s"

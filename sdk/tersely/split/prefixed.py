@@ -14,13 +14,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.lines import Format, Lines, Range, mask, strip
+from tersely.split.markers import ARROWS
 from tersely.split.nodes import join_lines, join_wrapped
 from tersely.units import UNLINKED, Link, Series, Unit
 
 _NUMBERED = re.compile(
-    r"""[ \t]*+(?:[→▶❯>][ ]*+(?=\d+[ ]?[|│]))?+(?:
-      (?P<number>\d{1,7})(?: (?P<tab>\t) | (?P<arrow>→) | (?P<pipe>[ ]?[|│]) | (?P<colon>:) | (?P<dash>-))
-    | \^?[0-9a-f]{7,40}\ [^\n()]*\([^\n()]*\ (?P<blamed>\d{1,7})(?P<blame>\))
+    rf"""[ \t]*+(?:[{ARROWS}][ ]*+(?=\d+[ ]?[|│]))?+(?:
+      (?P<number>\d{{1,7}})(?: (?P<tab>\t) | (?P<arrow>→) | (?P<pipe>[ ]?[|│]) | (?P<colon>:) | (?P<dash>-))
+    | \^?[0-9a-f]{{7,40}}\ [^\n()]*\([^\n()]*\ (?P<blamed>\d{{1,7}})(?P<blame>\))
     )""",
     re.VERBOSE,
 )
