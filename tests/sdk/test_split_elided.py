@@ -100,6 +100,23 @@ Open points for the crane:
 - old rope: 56 degrees by March
 """
 
+PAPER = """\
+## 3 Cranes
+
+The crane lifted nine crates before the storm came.
+
+Figure 1: Cranes of the eastern harbour.
+
+Table 1: Loads of the cranes.
+
+| crane | load |
+|-------|------|
+| Hera  | 40 t |
+| Juno  | 55 t |
+
+The gate closes every evening after the last boat.
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "line", "heads"),
@@ -129,3 +146,14 @@ def test_an_argument_that_may_be_repeated_is_no_heading() -> None:
         "DESCRIPTION\n    Lifts a crane.\n"
     )
     assert "[CRANE_WIDE_FLAG ...]" not in find_needs(text, "Lifts a crane.")
+
+
+def test_a_caption_and_its_table_need_each_other() -> None:
+    caption, heading = "Table 1: Loads of the cranes.", "## 3 Cranes"
+    table = "| crane | load |\n|-------|------|\n| Hera  | 40 t |\n| Juno  | 55 t |"
+    assert find_needs(PAPER, caption) == {heading, table}
+    assert find_needs(PAPER, table) == {heading, caption}
+
+
+def test_a_caption_heads_no_text_below_its_table() -> None:
+    assert find_needs(PAPER, "The gate closes every evening after the last boat.") == {"## 3 Cranes"}

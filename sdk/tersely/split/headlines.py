@@ -65,15 +65,17 @@ def heads_entries(title: Place) -> bool:
 
 
 def tie_labels(places: Sequence[Place], needs: dict[int, set[int]], bodies: dict[int, int]) -> None:
-    """Tie each line that ends with a colon to the block right below it, if it has no body so far.
+    """Tie each line that ends with a colon to the block right below it, if it has no body so far, and each
+    caption such as `Table 2: Prices` to the table below it.
 
-    Its body is no other such line, and no field that is indented alike: then the label's value is empty.
+    The body of a label is no other label, and no field that is indented alike: then the value is empty.
     """
     for place, below in pairwise(places):
         label = place.units[0]
         is_label = place.kind == "line" and below.run == place.run and announces(place.line)
         is_field = below.indent == place.indent and LABEL.match(below.line) is not None
-        if is_label and label not in bodies and not (is_field or announces(below.line)):
+        is_label &= not (is_field or announces(below.line))
+        if (is_label or place.is_caption) and label not in bodies:
             bodies[label] = below.units[0]
             for unit in below.units:
                 needs[unit] = {*needs.get(unit, ()), *needs.get(label, ()), label}

@@ -19,7 +19,7 @@ from tersely.split.heads import Head, State, add_title, list_titles_around
 from tersely.split.lines import CLOSER, Block, Lines
 from tersely.split.logs import find_text_indent, starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.markers import CLAUSE, RUN_IN, TITLED
+from tersely.split.markers import CLAUSE, TITLED
 from tersely.split.places import CUE, ELISION, RULE, Place, announces, find_places, is_rule
 from tersely.split.prose import QUOTE
 from tersely.split.records import ANSWER, LABEL, MAX_TERM_WORDS, QUESTION, Records, first_word
@@ -103,8 +103,8 @@ class _LinkFinder:
             if not divides:
                 self._add_heads(place, state)
             state.separator = self._head(place.units[0], place) if divides else None
-        frames = self._dividers | {at for needs in self._needs.values() for at in needs if at in self._frames}
         headlines.tie_labels(self._places, self._needs, self._bodies)
+        frames = self._dividers | {at for needs in self._needs.values() for at in needs if at in self._frames}
         self._tie_heads()
         enclosures.tie_comments(self._places, self._needs)
         headlines.tie_underlines(self._places, self._needs)
@@ -270,7 +270,7 @@ class _LinkFinder:
         elif place.speaks and not ANSWER.match(line):
             state.speaker = replace(self._head(first, place), line=line)
         is_title = surroundings.is_clause_title(place)
-        self._frames.update(place.units if is_title else place.units[: RUN_IN.match(line) is not None])
+        self._frames.update(place.units if is_title else place.units[: place.opens_with_title])
         if clause and (is_title or surroundings.is_clause(place, clause)):
             head = self._head(last if is_title else first, place, clause["number"].count("."))
             # The first line of a clause may be indented more than its other lines.

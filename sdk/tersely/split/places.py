@@ -12,8 +12,9 @@ from tersely.split.counted_titles import is_numbered_title
 from tersely.split.forms import find_dividers, find_forms, list_labels
 from tersely.split.lines import Block, Lines, remove_prefix, skip_comments, starts_run
 from tersely.split.markdown import is_in_record
+from tersely.split.markers import RUN_IN
 from tersely.split.prose import SPEAKER
-from tersely.split.titles import CENTRED, SECTION, find_apart, find_titles
+from tersely.split.titles import CAPTION, CENTRED, SECTION, find_apart, find_titles
 from tersely.units import Kind
 
 FIELD_SIGNS = frozenset(":!@$&~^")
@@ -99,6 +100,18 @@ class Place:
     def is_titled(self) -> bool:
         """Whether it is the first block below a heading."""
         return self.above is not None and self.above.kind == "heading"
+
+    @property
+    def is_caption(self) -> bool:
+        """Whether it is a line such as `Table 2: Prices` above the table that it names."""
+        caption = CAPTION.match(self.line) if self.is_text else None
+        has_table = self.below is not None and self.below.kind in ("table", "row")
+        return has_table and caption is not None and caption[1] is not None
+
+    @property
+    def opens_with_title(self) -> bool:
+        """Whether its first unit is a title, such as `Scope.` before more sentences, or a caption."""
+        return self.is_caption or RUN_IN.match(self.line) is not None
 
     @property
     def is_announced(self) -> bool:
@@ -237,14 +250,14 @@ def _number_runs(lines: Lines, blocks: Sequence[Block]) -> list[int]:
 def _is_spoken(block: Block) -> bool:
     """Return whether a block may be dialogue: prose that begins with a name, or a line that begins with a
     time."""
-    if "-->" in block.line or not SPEAKER.match(block.line):
+    if "-->" in block.line or CAPTION.match(block.line) or not SPEAKER.match(block.line):
         return False
     return block.kind == "sentence" or (block.kind == "line" and _TIME.match(block.line) is not None)
 
 
 def _speaks(line: str, in_dialogue: bool, in_cue: bool) -> bool:
     """Return whether another speaker begins with a line of a dialogue or of a subtitle."""
-    if CUE.match(line):
+    if CUE.match(line) or CAPTION.match(line):
         return False
     return (in_cue and line.startswith("<v")) or ((in_dialogue or in_cue) and SPEAKER.match(line) is not None)
 

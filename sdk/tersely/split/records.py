@@ -100,7 +100,7 @@ class Records:
 
     def is_head(self, place: Place) -> bool:
         """Return whether the first line of a run tells what the other lines are about."""
-        if CLOSER.fullmatch(place.line):
+        if CLOSER.fullmatch(place.line) or place.is_caption:
             return False
         if place in self._named or CUE.match(place.line):
             return True

@@ -69,9 +69,11 @@ _STAMPED = re.compile(
     r"\s*[^\W\d_a-z][\w .'’-]{1,40}?\s+[\[(]?\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?[\])]?\s*"
 )
 _BLANKS = re.compile(r" {4}")
-_CAPTION = re.compile(
-    r"(?:figure|fig\.|table|listing|example|abb\.|abbildung|tabelle)\s+[\dA-Z]", re.IGNORECASE
+CAPTION = re.compile(
+    r"\s*[*_]{0,2}(?i:figure|fig\.|(table|tabelle|exhibit)|listing|example|abb\.|abbildung)"
+    r"\s(?:[A-Z]?[\d.–-]{0,8}\d[a-z]?|[IVX]+|[A-Z])(?!\w)"
 )
+"""The start of a caption, such as `Figure 3-1`. Its group says whether it is the caption of a table."""
 _BYLINE = re.compile(r"\s*(?i:by|von|par) (?:[A-Z]\. ?){0,3}[A-ZÄÖÜÉ][^.!?]{2,60}$")
 _ADDRESS = re.compile(r"\s*(?:link: )?https?://\S+$", re.IGNORECASE)
 """A line with an author or an address, which may stand between a title and its text."""
@@ -146,7 +148,7 @@ def _is_below_end(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
     last = lines.texts[above.last - 1].rstrip("\"'”’)]*_ ")
     ends = above.kind in ("sentence", "list_item") and last.endswith((".", "!", "?"))
     is_short = len(line) * 4 <= len(next_line) * 3 and next_line[:1].isupper()
-    return ends and is_short and not above.prefix and not _CAPTION.match(line)
+    return ends and is_short and not above.prefix and not CAPTION.match(line)
 
 
 def _is_second_line(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
