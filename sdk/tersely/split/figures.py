@@ -1,6 +1,6 @@
 """Statements of figures: labels with amounts in columns on the right, often in groups with a line above each.
 
-The names of the columns, such as years and units, stand above the amounts.
+The title, and the names of the columns, such as years and units, are above the amounts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _RULE = re.compile(r"[-=_]{3,}(?:\s+[-=_]{3,})*")
 _NOTE = re.compile(r"\(.*\)")
 _FAR = 16
 """Fewest columns on the left of the names."""
-_MOST_NAME_LINES, _FEWEST_ROWS, _MOST_LABEL_WORDS, _MOST_BLANK = 4, 3, 12, 2
+_MOST_NAME_LINES, _FEWEST_ROWS, _MOST_LABEL_WORDS, _MOST_BLANK = 8, 3, 12, 2
+_MOST_LABELS = 5
+"""Number of lines below the names among which the first row is."""
 
 
 def _find_edge(line: str) -> int | None:
@@ -44,12 +46,15 @@ class _Reader:
     def __init__(self, texts: list[str], first: int) -> None:
         self._texts = texts
         self.begin = first
-        """The index of the first line below the names of the columns."""
-        while self.begin < min(len(texts), first + _MOST_NAME_LINES) and self._names_columns(self.begin):
-            self.begin += 1
+        """The index of the first line below the title and the names of the columns."""
+        for at in range(first, min(len(texts), first + _MOST_NAME_LINES)):
+            if self._names_columns(at):
+                self.begin = at + 1
+            elif texts[at].strip() or self.begin < at:
+                break
         names = [line for line in texts[first : self.begin] if not _NOTE.fullmatch(line.strip())]
         ends = [words[-1][1] for line in names if (words := find_words(line))]
-        edges = map(_find_edge, texts[self.begin : self.begin + 3])
+        edges = map(_find_edge, texts[self.begin : self.begin + _MOST_LABELS])
         self.edge = next(filter(None, edges), 0)
         self.is_named = any(abs(end - self.edge) <= 2 for end in ends)
 

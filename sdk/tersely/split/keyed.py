@@ -21,8 +21,8 @@ def find_keyed(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each such record, as `Id: 7` above `Title: Cranes`, to the line of its title.
 
     Each but the first starts a run, or all are right below headings. Most of these lines differ. At least one
-    record has several runs or running text. A list item begins a record only below a rule, or above an
-    indented field. Then at least one record has lines that are not indented, as a copied text may be.
+    record has several runs or running text. A list item begins a record only below a rule, or in one line above
+    an indented field. Then at least one record has lines that are not indented, as a copied text may be.
     """
     names = {place: name for place in places if (name := _read_name(place))}
     found: dict[str, list[Place]] = defaultdict(list)
@@ -45,10 +45,12 @@ def find_keyed(places: Sequence[Place]) -> dict[Place, list[Place]]:
         bodies = [places[spans[left] : spans[right]] for left, right in pairwise(own)]
         return {place: _list_titles(place) for place in own} if any(map(_goes_on, bodies)) else {}
     own = max(items.values(), key=len, default=())
-    if len(own) < 2:
+    if len(own) < 2 or not all(place.block.is_one_line for place in own):
         return {}
     flush = [place for place in places[spans[own[0]] : spans[own[-1]]] if place.indent <= own[0].indent]
-    return {place: [] for place in own} if len(flush) >= len(own) else {}
+    marker = find_marker(own[0].line)
+    others = [place for place in flush if place.kind == "list_item" and find_marker(place.line) == marker]
+    return {place: [] for place in own} if len(flush) >= len(own) and len(others) <= 2 * len(own) else {}
 
 
 def _read_name(place: Place) -> str:
@@ -72,7 +74,8 @@ def _list_titles(first: Place) -> list[Place]:
 def _are_first(own: Sequence[Place]) -> bool:
     """Return whether fields of one name begin records."""
     if own[0].is_titled:
-        return all(place.is_titled for place in own)
+        titles = [place.above for place in own if place.is_titled and place.above]
+        return len(titles) == len(own) and not any(title.is_titled for title in titles[1:])
     if own[0].kind == "list_item":
         return all(place.above and is_rule(place.above.block, place.above.line) for place in own[1:])
     tops = [(place.above.kind, shape(place.above.line)) for place in own if place.above]

@@ -51,6 +51,9 @@ _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILIN
 _SIGNS = re.compile(r"(?:#{3,}|\*{3,}|\+{3,}|\"{3,}|'{3,}|:{3,}|\.{3,}|`{3,}|_{3,})[^\S\n]*$", re.MULTILINE)
 """Rules that underline headings in reStructuredText if they are as long as the title."""
 _LONGEST_UNDERLINED = 200
+_SHORT_RULE = 2
+"""Rules of so many signs are between comments, as `gh` prints them. They frame no title and underline no
+sentence."""
 _FIELD = re.compile(r"[ \t]{2,}[A-Z][\w-]*(?: [A-Z][\w-]*)?: \S")
 _MARKED = re.compile(
     rf"""{_HASHES.pattern}
@@ -184,11 +187,14 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
         return index + 2 if len(following[0].rstrip()) >= len(line.rstrip()) else None
     if _RULE.match(line) or _SIGNS.match(line):
         is_framed = len(following) == 2 and following[0].strip() and following[1].rstrip() == line.rstrip()
+        is_framed = is_framed and len(line.strip()) > _SHORT_RULE
         return index + 3 if is_framed else None
     if not following or not _RULE.match(following[0]) or lines.indent(index + 1) > lines.indent(index):
         return None
     if _BULLET.match(line):
         return None  # the rule ends a list
+    if len(following[0].strip()) <= _SHORT_RULE and line.rstrip().endswith((".", "!", "?", ":")):
+        return None
     is_above_title = len(line.strip()) != len(following[0].strip()) and _find_framed_end(lines, index + 1)
     return None if is_above_title else index + 2
 
