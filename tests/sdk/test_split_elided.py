@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tersely import Compressor
 from tests.sdk.units import check_heads, find_needs, list_units
 
 RUST = """\
@@ -157,3 +158,13 @@ def test_a_caption_and_its_table_need_each_other() -> None:
 
 def test_a_caption_heads_no_text_below_its_table() -> None:
     assert find_needs(PAPER, "The gate closes every evening after the last boat.") == {"## 3 Cranes"}
+
+
+def test_a_match_of_git_grep_needs_its_function() -> None:
+    text = (
+        "harbour/crane.py\n39=def lift(\n52:    limit = LIMIT,\n106:        limit=limit,\n124=def lower(\n"
+        "137:    limit = LIMIT,\n246=def hold(\n256:    limit = LIMIT,\n277:        limit=limit,\n323=def drop(\n"
+        "337:    limit = LIMIT,\n"
+    )
+    kept = Compressor().compress("Which limit has 337 in drop?", [text], budget=30).text.splitlines()
+    assert kept.index("323=def drop(") < kept.index("337:    limit = LIMIT,")

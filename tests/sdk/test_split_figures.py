@@ -23,6 +23,18 @@ CASES = {
            |
 11 1 2 3   |TOTAL                            155,756      53,285
 """,
+    "a centred title above the names": """
+1*         |                          HARBOUR CRANES, INC.
+2* 1       |                        STATEMENTS OF THE CRANES
+3* 1 2     |                        (In thousands of stones)
+           |
+4* 1 2 3   |                                    2025        2024
+           |
+5* 1 2 3 4 |Cranes:
+6 1 2 3 4 5|  Red cranes                      80,849       (949)
+7 1 2 3 4 5|  Old cranes                    (19,557)       6,092
+8 1 2 3 4  |All cranes                        61,292       5,143
+""",
     "groups with rows that are not indented": """
 1*         |                                    2025        2024
 2* 1       |Cranes lifted

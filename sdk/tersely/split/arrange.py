@@ -18,7 +18,7 @@ from tersely.split.delimited import find_delimited
 from tersely.split.diffs import open_diff
 from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
-from tersely.split.lines import Range, find_lines, unify_crlf
+from tersely.split.lines import Range, unify_crlf
 from tersely.split.logs import STREAMS, find_shape, open_streams
 from tersely.split.markdown import find_fences, open_quote
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
@@ -47,7 +47,8 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "xml": open_xml,
     "yaml": open_yaml,
 }
-_TABLES = ("row", "table", "stanza")
+_HEADED = ("row", "table", "stanza", "numbered")
+"""Kinds of units whose first parts may be heads only."""
 _DEEPEST = 8
 """Largest number of levels of nested texts that are opened. A file in a fence is one level."""
 _FEWEST = {"json": 2, "line": 4, "log": 2}
@@ -74,7 +75,8 @@ def arrange(
     arranged: list[Unit] = []
     places: list[Sequence[int]] = []
     """For each unit, the positions to which a need for it leads: its own, or that of its first part. For a
-    table, its first row and all that the row needs, because column names alone say nothing."""
+    table and for numbered lines, the first part that is no frame and all that it needs, because the names of
+    columns or of a function alone say nothing."""
     is_log = sum(unit.kind == "log" for unit in units) * 2 >= max(4, len(units))
 
     def kind_of(entry: tuple[int, Unit]) -> str:
@@ -91,8 +93,9 @@ def arrange(
                 parts = _open_numbered(text, unit, is_large, sizes, len(arranged), depth)
             elif unit.kind == "row" or (unit.divisible and is_large(unit)):
                 parts = _open(text, unit, series, len(arranged), sizes, depth)
-            if unit.kind in _TABLES and (row := next((p for p in parts if p.link.role == "content"), None)):
-                place = [*row.link.needs, place[0] + parts.index(row)]
+            content = next((at for at, part in enumerate(parts) if part.link.role == "content"), None)
+            if unit.kind in _HEADED and content is not None:
+                place = [*parts[content].link.needs, place[0] + content]
             places.append(place)
             for part in parts or (unit,):
                 link = part.link if parts else _make_link(text, unit, series, kind)
@@ -173,7 +176,7 @@ def _open_numbered(
         body = lines.body
         units: list[Unit] = []
         if lines.are_scattered:
-            units = [Unit(*line, "line", True) for line in find_lines(body, 0, len(body))]
+            units = lines.list_scattered()
         else:
             for start, end in lines.list_ranges():
                 places = range(len(units), sys.maxsize)

@@ -21,8 +21,8 @@ def find_keyed(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each such record, as `Id: 7` above `Title: Cranes`, to the line of its title.
 
     Each but the first starts a run, or all are right below headings. Most of these lines differ. At least one
-    record has several runs or running text. A list item begins a record only below a rule, or in one line above
-    an indented field. Then at least one record has lines that are not indented, as a copied text may be.
+    record has several runs or running text. A list item begins a record only below a rule, or in one line
+    above an indented field. Then at least one record has lines that are not indented, as copied text may be.
     """
     names = {place: name for place in places if (name := _read_name(place))}
     found: dict[str, list[Place]] = defaultdict(list)

@@ -10,17 +10,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from tersely.split.lines import Format, Lines, Range, mask, strip
+from tersely.split.lines import Format, Lines, Range, find_lines, mask, strip
 from tersely.split.markers import ARROWS
 from tersely.split.nodes import join_lines, join_wrapped
 from tersely.units import UNLINKED, Link, Series, Unit
 
 _NUMBERED = re.compile(
     rf"""[ \t]*+(?:[{ARROWS}][ ]*+(?=\d+[ ]?[|│]))?+(?:
-      (?P<number>\d{{1,7}})(?: (?P<tab>\t) | (?P<arrow>→) | (?P<pipe>[ ]?[|│]) | (?P<colon>:) | (?P<dash>-))
+      (?P<number>\d{{1,7}})
+      (?: (?P<tab>\t) | (?P<arrow>→) | (?P<pipe>[ ]?[|│]) | (?P<colon>:) | (?P<other>[-=]))
     | \^?[0-9a-f]{{7,40}}\ [^\n()]*\([^\n()]*\ (?P<blamed>\d{{1,7}})(?P<blame>\))
     )""",
     re.VERBOSE,
@@ -49,7 +51,7 @@ def _read(line: str) -> tuple[int, str, int] | None:
     if match is None:
         return None
     sign = match.lastgroup or ""
-    return int(match["number"] or match["blamed"]), "colon" if sign == "dash" else sign, match.end()
+    return int(match["number"] or match["blamed"]), "colon" if sign == "other" else sign, match.end()
 
 
 def _find_numbered_end(lines: Lines, index: int) -> int | None:
@@ -165,6 +167,26 @@ class Prefixed:
     def list_ranges(self) -> list[Range]:
         """Return the ranges of the body whose lines follow each other in a file; one without numbers."""
         return [*pairwise([0, *self._breaks, len(self.body)])]
+
+    def list_scattered(self) -> list[Unit]:
+        """Return each line of the body as a unit.
+
+        A line `12=def lift():`, as `git grep -p` prints it, is the head of the lines down to the next one.
+        """
+        units: list[Unit] = []
+        head: int | None = None
+        for span in find_lines(self.body, 0, len(self.body)):
+            line = self._lines[bisect_right(self._starts, span[0]) - 1]
+            at = len(units)
+            if self._text[line.start : line.body].rstrip().endswith("="):
+                head = at
+                link = Link(None, 1, (at + 1,), "frame")
+            else:
+                link = UNLINKED if head is None else Link(None, 1, (head,))
+            units.append(Unit(*span, "line", True, link=link))
+        if units and head == len(units) - 1:
+            units[-1] = replace(units[-1], link=UNLINKED)
+        return units
 
     def estimate_source(self, unit: Unit) -> Unit:
         """Return a unit of the text that is as long as a unit of the body, and begins at the same line."""
