@@ -5,9 +5,9 @@ that is read from it costs `--read`. Answers cost the same everywhere and are le
 
 Retrieval: some documents are the same for every question, and a cache serves them. The kept parts of
     documents depend on the question, so their tokens are plain. Agents: every call sends the whole
-    conversation again. A result that is shortened as it arrives does not change later, so the cache goes on
-    serving it. The model asks for the originals of some results later. Shortening the history afterwards
-    changes the cached tokens, so all of them are written again.
+    conversation again. A result that is shortened as it arrives does not change later, so the cache
+    keeps serving it. The model asks for the originals of some results later. Shortening the history
+    afterwards changes the cached tokens, so all of them are written again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RATES = (0.1, 0.25, 0.5)
 REPEATED = (0.0, 0.9, 1.0)
 """Shares of the documents that are the same for every question."""
 REOPENED = (0.0, 0.3, 1.0)
-"""Shares of the results whose originals the model asks for."""
+"""Shares of the results for which the model asks for the original."""
 COLUMNS = (Column("case"), Column("rate"), Column("change of the bill", "%", format="+.0f"))
 AFTERWARDS = (1, 5, 20)
 """Calls that follow after the history was shortened."""
@@ -95,7 +95,7 @@ def compare_retrieval(repeated: float, rate: float, prices: Prices) -> float:
 
 
 def price_agent(sizes: Iterator[int], other: int, prices: Prices) -> float:
-    """Return the bill of an agent whose calls each add a result of one of the sizes and `other` tokens."""
+    """Return the bill of an agent. Each call adds a result of one of the sizes, and `other` tokens."""
     bill = 0.0
     sent = 0
     for size in sizes:

@@ -31,7 +31,7 @@ LOST = 0.05
 
 
 def draw_pictures(root: Path = ROOT) -> None:
-    """Draw every picture whose records exist."""
+    """Draw every picture that has all its records."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -33,7 +33,7 @@ from benchmarks.tool_results import __main__ as tool_results
 from benchmarks.without_question import __main__ as without_question
 
 READING = "reading"
-"""The record whose rows are in files of their own, one for each reader."""
+"""The record that has its rows in separate files, one for each reader."""
 PROGRAMS: Mapping[str, Callable[[Lines, int], Sequence[Table]]] = {
     "abstention": lambda lines, _: abstention.make_tables(lines),
     "agent": lambda lines, _: agent.make_tables(lines),

@@ -83,12 +83,12 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     across: str = ""
-    """Column whose values become the columns of the printed table. The columns before it name the printed
+    """A column: its values become the columns of the printed table. The columns before it name the printed
     rows, and those after it fill the cells."""
     printed: bool = True
     """False for a table that is recorded only."""
     only: Mapping[str, Sequence[str | float]] = field(default_factory=dict[str, Sequence[str | float]])
-    """For some columns, the values whose rows are printed. Rows with another value are recorded only."""
+    """For some columns, the values that are printed. Rows with other values are recorded only."""
 
     def __post_init__(self) -> None:
         expected = {column.name: column for column in self.columns}

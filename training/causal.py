@@ -43,7 +43,7 @@ def load_smollm2() -> tuple[Any, Any]:
 def load_causal(base: str | Path | None = None, *, trains_all: bool = False) -> tuple[Any, Any]:
     """Load a transformers model from a folder or the hub, and its tokenizer; None loads SmolLM2.
 
-    trains_all: whether all weights will be trained, not only an adapter. Then they are in float32, because
+    trains_all: True if all weights will be trained, not only an adapter. Then they are in float32, because
         bfloat16 would round away most small steps of an optimiser; otherwise they are in bfloat16.
     """
     dtype = torch.float32 if trains_all else torch.bfloat16

@@ -49,8 +49,10 @@ def save_checkpoint(run: Run, parts: Mapping[str, Part], position: Mapping[str, 
 
 
 def resume(run: Run, parts: Mapping[str, Part]) -> dict[str, Any] | None:
-    """Restore `run` and `parts` from the checkpoint and return its position, or None if there is no
-    checkpoint and the run starts from the beginning."""
+    """Restore `run` and `parts` from the checkpoint, and return its position.
+
+    Return None without a checkpoint; the run then starts from the beginning.
+    """
     file = run.folder / NAME
     if not file.exists():
         run.cut_history(0)
@@ -77,7 +79,7 @@ def remove_checkpoint(run: Run) -> None:
 
 
 def save_whole(content: Any, path: Path) -> None:
-    """Save `content` with torch: a whole file or nothing."""
+    """Save `content` with torch, as a whole file or not at all."""
     partial = path.with_name(f"{path.name}.partial")
     torch.save(content, partial)
     partial.replace(path)

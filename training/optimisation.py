@@ -24,7 +24,7 @@ def keep_freed_memory(*, large: bool = True) -> None:
     """Tell glibc to reuse freed memory instead of returning it: page faults cost a CPU run a third of its
     speed.
 
-    large: whether also blocks of `LARGE_BLOCK` bytes and more are kept. If their sizes differ from batch to
+    large: True to keep blocks of `LARGE_BLOCK` bytes and more too. If their sizes differ from batch to
         batch, as those of a language model do, kept ones leave holes that nothing else fits into.
     """
     if sys.platform == "linux":

@@ -1,7 +1,7 @@
 """`python -m training.tool_questions --out DATA/train/tool_results.jsonl.gz`: write rows for the training.
 
 The questions are those of `benchmarks/real_results/training`. Their commands run here, and read the packages
-of a Python. A question whose evidence is no longer in its result is left out, and named.
+of a Python. A question is left out, and named, if its evidence is no longer in its result.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ ends the task:
 - the agent, free: without the grammar, on the first 20 tasks;
 - base: the model without the adapter, with the same prompt and tools;
 - base, grammar: the same under the grammar;
-- ReAct, base: the base model with the whole transcript, whose searches show whole passages.
+- ReAct, base: the base model with the whole transcript, and searches that show whole passages.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def measure(options: Options) -> Measured:
 
 
 def count_tasks(system: str, options: Options) -> int | None:
-    """Return how many of the tasks a system gets, the first ones; None for all."""
+    """Return the number of tasks, from the first one on, that a system gets; None for all."""
     return {OURS: None, FREE: FREE_TASKS}.get(system, options.others)
 
 

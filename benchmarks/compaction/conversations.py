@@ -21,16 +21,16 @@ class Conversation:
     name: str
     messages: list[Json] = field(default_factory=list[Json])
     kept: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    """Texts in lower case; all of a tuple must be there."""
+    """Texts in lower case; the memory must contain all texts of a tuple."""
     stale: list[str] = field(default_factory=list[str])
-    """Texts in lower case that must not be there."""
+    """Texts in lower case that the memory must not contain."""
 
     def count_kept(self, text: str) -> int:
-        """Return how many of the texts that must be there are."""
+        """Return the number of tuples in `kept` with all their texts in `text`."""
         return sum(all(part in text.lower() for part in parts) for parts in self.kept)
 
     def count_stale(self, text: str) -> int:
-        """Return how many outdated texts are there."""
+        """Return the number of outdated texts in `text`."""
         return sum(part in text.lower() for part in self.stale)
 
 

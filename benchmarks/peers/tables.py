@@ -76,7 +76,7 @@ def make_lines(
     the score of each reader that read the output.
 
     Args:
-        sizes: what `keep_at_sizes` gave.
+        sizes: the result of `keep_at_sizes`.
         read: the scores of each reader, by its name.
     """
     before = {task: [count(e.full_text) for e in examples] for task, examples in tasks.items()}

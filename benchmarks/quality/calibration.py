@@ -1,8 +1,8 @@
 """`python -m benchmarks.quality.calibration --data DIR`: does `recall=` keep its promise?
 
-Measured is the share of questions whose compressed documents still hold an answer, of those that have one in
-some sentence. The questions of the promised sets have as many documents as those of the calibration, and are
-mixed in its proportions. Nothing is promised for the others.
+Takes the questions that have an answer in some sentence, and measures the share for which the compressed
+documents still hold one. The questions of the promised sets have as many documents as those of the
+calibration, and are mixed in its proportions. Nothing is promised for the others.
 """
 
 from __future__ import annotations

@@ -50,8 +50,7 @@ def score_question(example: Example, kept: Sequence[KeptSpan], before: int, afte
 
 
 def kept_and_total(rows: Lines, metric: Metric) -> tuple[Floats, Floats]:
-    """Return how many answers or spans of each question were kept, and how many it has, both of shape
-    (questions,)."""
+    """Return the numbers of kept and of all answers or spans of each question, both of shape (questions,)."""
     if metric == "answers":
         kept = [float(bool(row["answer_kept"])) for row in rows]
         total = [float(row["answer_kept"] is not None) for row in rows]
@@ -75,7 +74,7 @@ def run_task(
 
 
 def _run_systems(example: Example, systems: Mapping[str, Compressor], *, slim: bool) -> dict[str, list[Line]]:
-    """Return what each system keeps of a question, at every setting."""
+    """Return the results of each system for a question, at every setting."""
     documents = example.to_documents()
     before = 0
     rows: dict[str, list[Line]] = {}
@@ -119,7 +118,7 @@ def _make_line(task: str, example: Example, rows: Mapping[str, Lines]) -> Line:
 
 
 def _describe(rows: Lines) -> dict[str, Any]:
-    """Return what a system keeps of a question at each setting."""
+    """Return the results of a system for a question at each setting."""
     described: dict[str, Any] = {"tokens": [row["tokens_after"] for row in rows]}
     if rows[0]["answer_kept"] is not None:
         described["answers"] = [int(row["answer_kept"]) for row in rows]

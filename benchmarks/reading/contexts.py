@@ -89,7 +89,7 @@ class Context:
 
     @property
     def key(self) -> Key:
-        """Return what names the context."""
+        """The values that identify the context."""
         return self.set, self.id, self.system, self.size
 
 

@@ -14,7 +14,7 @@ ROWS = Path(__file__).parent / "rows"
 """The folder of the rows: a file for the contexts, and one for each reader."""
 CONTEXTS = "contexts.jsonl"
 get_key = itemgetter("set", "id", "system", "size")
-"""Return what names the context of a line: that of a context, or that of a reader's answer from it."""
+"""Returns the values that identify the context of a line, which holds a context or a reader's answer."""
 
 
 def append(path: Path, rows: Iterable[Line]) -> None:

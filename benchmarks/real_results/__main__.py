@@ -1,7 +1,7 @@
 """`python -m benchmarks.real_results`: which questions can still be answered from shortened tool results.
 
-The results are made again by commands over installed packages, so a question whose answer is gone from its
-result is dropped. `--limit` draws some of the questions.
+The results are made again by commands over installed packages. A question is dropped if its answer is no
+longer in its result. `--limit` draws some of the questions.
 """
 
 from __future__ import annotations

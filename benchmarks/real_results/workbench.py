@@ -50,7 +50,7 @@ class Workbench:
         return self.run_in_project(folder / "projects" / f"{project}.export", command)
 
     def run_in_project(self, export: Path, command: str) -> str:
-        """Return what a command prints in a new folder with the project, with fixed times."""
+        """Return the output of a command in a new folder with the project, with fixed times."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(os.path.realpath(name))
             if unpacked := self.run(_UNPACK.format(export=export), folder):

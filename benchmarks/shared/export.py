@@ -126,7 +126,7 @@ def _trace(network: _Network) -> Any:
 def quantise(source: Path, target: Path, *, narrowing: bool = True) -> None:
     """Quantise the graph `source` to dynamic int8 and write it to `target`.
 
-    narrowing: whether the layers with fewer outputs than inputs become int8 too. If their inputs have
+    narrowing: True to turn the layers with fewer outputs than inputs into int8 too. If their inputs have
         outliers, as in MPNet, the one scale of all inputs leaves too few steps for the rest.
 
     Signed weights reach the fast kernels, scales for each channel keep the accuracy, and 7-bit weights cannot

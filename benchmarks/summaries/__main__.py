@@ -134,7 +134,7 @@ def load_set(task: str, options: Options) -> list[Example]:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """All systems, whose models write each text once."""
+    """All systems, with models that write each text once."""
 
     compressor: Compressor
     trained: TrainedModel

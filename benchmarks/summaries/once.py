@@ -1,6 +1,6 @@
 """A chat model that writes once for each prompt, and counts the seconds that it saves by that.
 
-Replies are kept on disk with the seconds that they took, so that a stopped run goes on.
+Replies are kept on disk with the seconds that they took, so that a stopped run can continue.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`python -m benchmarks.surfaces.playground`: how soon the playground shows a result and its slider moves.
 
-Every round starts a server and opens its page, in headless Chromium, before anything else is asked. Needs
+Every round starts a server and opens its page in headless Chromium as the first request. Needs
 Debian's packages chromium and chromium-driver.
 """
 
@@ -115,7 +115,7 @@ def show_example(browser: Any, url: str) -> None:
 
 
 def show_sentences(browser: Any, url: str, count: int) -> None:
-    """Open the page and compress so many sentences."""
+    """Open the page and compress `count` sentences."""
     show_example(browser, url)
     lines = " ".join(f"Sentence number {i} says something about boats." for i in range(count))
     browser.execute_script("document.getElementById('documents').value = arguments[0]", lines)

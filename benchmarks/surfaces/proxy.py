@@ -1,6 +1,6 @@
 """`python -m benchmarks.surfaces.proxy`: the time that `tersely proxy` adds to a request.
 
-Proxy and model run in processes of their own; the model is a stand-in that answers at once. Every request is
+Proxy and model run in separate processes; the model is a stand-in that answers at once. Every request is
 sent directly and through the proxy, in turns. The CPU time of the proxy is measured too, because it does not
 depend on other work on the machine.
 """

@@ -31,8 +31,8 @@ class TerselyDocumentCompressor:
         title_key: meta key of a document's title.
         threads: the largest number of threads for one call; None for every core that this process may use.
         ledger: file of the ledger that records each run; None records nothing.
-        shadow: whether the documents come back as they were given, and what would have been left out is only
-            recorded. Without `ledger`, in the default file.
+        shadow: True to return the documents unchanged, and only record what would have been left out; without
+            `ledger`, in the default file.
         options: every option of `Compressor.compress`, such as `budget=800`.
 
     Raises:

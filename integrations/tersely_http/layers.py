@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 logger = logging.getLogger("tersely.http")
 
 CLOSED = 499
-"""Status of a request whose client has gone, for the log and the metrics; nobody receives it."""
+"""Status of a request from a client that has gone, for the log and the metrics; nobody receives it."""
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 _ERROR_TYPES = {
     400: "malformed",
@@ -111,7 +111,7 @@ class Guard:
         key: the key that clients must send; None if they need none.
         key_header: header that holds the key; `authorization` holds `Bearer KEY`.
         is_open: returns whether a path needs no key.
-        local_only: whether the Host header must name this machine.
+        local_only: True to require a Host header that names this machine.
         max_bytes: the largest number of bytes of a body.
     """
 

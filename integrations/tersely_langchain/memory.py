@@ -49,13 +49,13 @@ class TerselyMemory(TerselyMiddleware):
     task, the pins and the notes (see `AgentMemory`). The history itself stays whole. Tool results are
     compressed when they come in, as by `TerselyMiddleware`.
 
-    Everything is in the agent's state, so a checkpointer brings it back, also when an agent returns to an
+    Everything is in the agent's state, so a checkpointer restores it, even when an agent returns to an
     earlier checkpoint. An edited history is read again. Put middleware that edits histories before this one,
     so that this happens only once.
 
     Args:
         limit: the largest number of tokens of the history that the model is shown, by the compressor's
-            counter; 512 or more. The system prompt and the tools come on top.
+            counter; 512 or more. The system prompt and the tools are not counted.
         model: writes the notes; None for the most relevant sentences of the history, without a call.
         pins: texts that stay word for word, by name.
         over: tokens above which a tool result is compressed; None compresses only the results of `tools`.
@@ -89,7 +89,7 @@ class TerselyMemory(TerselyMiddleware):
             raise InvalidInputError("A pin or its name is no text. Pass texts, by name.")
         self._limit, self._model, self._pins = limit, model, dict(pins or {})
         self._compressor = compressor
-        # Refuse a bad limit, and pins that leave no room, now instead of in a run.
+        # Refuse a bad limit, and pins that leave no room, now instead of during a run.
         memory = AgentMemory([{"role": "user", "content": ""}], limit=limit, compressor=compressor)
         for name, text in self._pins.items():
             memory.pin(name, text)

@@ -114,7 +114,7 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
     never changes, so prompt caches stay warm. The model gets a tool, `open_original`, to read what was left
     out.
 
-    In lists of content blocks the texts are compressed, also if a tool returns them in a `Command`. Images,
+    In lists of content blocks the texts are compressed, even if a tool returns them in a `Command`. Images,
     other blocks and errors stay. If the compressor's model fails, exact matches choose the sentences, and the
     result says so.
 

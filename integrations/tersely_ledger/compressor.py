@@ -21,12 +21,12 @@ class RecordingCompressor(Compressor):
     """A compressor that works like another one, and records each call in a ledger.
 
     Pass it to an adapter in place of the other. A memory must keep its limit, so do not pass it one with
-    `shadow`. If the ledger fails, the calls go on.
+    `shadow`. If the ledger fails, the calls still work.
 
     Args:
         compressor: does the work.
         ledger: the file, or a ledger that is open.
-        shadow: whether results are only recorded: the documents are then returned as they were given.
+        shadow: True to only record results and return the documents as they were given.
         source: the name of the caller in the ledger.
 
     Raises LedgerError if the ledger cannot be opened.

@@ -18,8 +18,8 @@ ARMS = (SHORTENED, HELD_OUT, SHADOW)
 def make_report(path: str | Path, prices: Prices | None = None, model: str | None = None) -> dict[str, Any]:
     """Read a ledger, and return its report; with `model`, only on the requests of that model.
 
-    Raises LedgerError if there is no ledger, and InvalidInputError if it has no such model or a price is
-    missing.
+    Raises LedgerError if the file is missing, and InvalidInputError if no request is of that model or a price
+    is missing.
     """
     if not Path(path).is_file():
         raise LedgerError(
@@ -57,7 +57,7 @@ def make_report(path: str | Path, prices: Prices | None = None, model: str | Non
 
 
 def _sum_texts(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Add up the shortened texts, all of them and by tool, the largest saving first."""
+    """Add up the shortened texts, in total and by tool, largest saving first."""
     tools: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     requests = affected = left_out = 0
     for entry in entries:

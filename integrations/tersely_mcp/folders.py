@@ -155,7 +155,7 @@ class Folder:
 
 
 class Folders:
-    """Folders whose files may be read. Files of a folder in another one belong to the outer folder.
+    """Folders with files that may be read. Files of a folder inside another one belong to the outer folder.
 
     Raises:
         InvalidInputError: a folder does not exist.
@@ -308,7 +308,7 @@ def _is_pattern(part: str) -> bool:
 
 
 def _name_apart(folders: Sequence[Folder]) -> None:
-    """Give folders whose paths end alike longer names."""
+    """Give longer names to folders with paths that end in the same name."""
     for folder in folders:
         others = [other.path.parts for other in folders if other is not folder]
         parts, count = folder.path.parts, 1

@@ -107,7 +107,7 @@ def serve(
     experience: str | Path | None = None,
     port: int | None = None,
 ) -> None:
-    """Serve until the client leaves: over standard input and output, or over streamable HTTP on `port`.
+    """Serve until the client disconnects: over standard input and output, or over streamable HTTP on `port`.
 
     HTTP listens on 127.0.0.1 only. Raises InvalidInputError if a folder or the port cannot be used.
     """

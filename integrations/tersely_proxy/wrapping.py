@@ -1,4 +1,4 @@
-"""Run a program with a proxy of its own between it and the chat APIs, for as long as it runs."""
+"""Run a program and, as long as it runs, a separate proxy between it and the chat APIs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REFUSED = {
     "cursor-agent": "Cursor's agent sends its requests to Cursor",
     "copilot": f"Copilot sends its requests to GitHub, unless {COPILOT} is set",
 }
-"""Agents whose requests would not become shorter, unless one of their variables in `USED` is set, and why."""
+"""Agents that the proxy cannot help unless one of their variables in `USED` is set, each with the reason."""
 
 _HOST = "127.0.0.1"
 _START_S, _STOP_S = 30.0, 5.0
@@ -55,10 +55,10 @@ def wrap(
     upstream: str | None,
     make_settings: Callable[[str], ProxySettings],
 ) -> int:
-    """Run a command, and return its exit code: 128 and the signal's number if a signal has ended it.
+    """Run a command, and return its exit code: 128 plus the signal's number if a signal ended it.
 
-    `upstream` takes the place of the servers that the environment or `UPSTREAMS` names; `make_settings`
-    returns the settings of the proxy in front of one. Raises InvalidInputError for a command that is missing,
+    `upstream` replaces the servers that the environment or `UPSTREAMS` names; `make_settings` returns the
+    settings of the proxy in front of one of them. Raises InvalidInputError for a command that is missing,
     or would not use the proxy.
     """
     agent = os.path.basename(command[0])
@@ -112,7 +112,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a command in the foreground, and pass on the signals that this process gets."""
     child: subprocess.Popen[bytes] | None = None
     early: list[int] = []
-    """Signals that came while the command was being started."""
+    """Signals that arrived while the command was being started."""
 
     def forward(number: int, _: FrameType | None) -> None:
         if number == signal.SIGINT and sys.stdin.isatty():

@@ -43,7 +43,7 @@ def compress_dataset(
         into: name of the new column.
         compressor: arguments of `Compressor`, such as {"token_counter": "tokenizer.json"}. A path must lead
             to the same file on every machine.
-        actors: fewest and most actors.
+        actors: smallest and largest number of actors.
         threads: threads of each actor, which reserves as many cores.
         options: every option of `Compressor.compress`, for all rows.
 
@@ -78,7 +78,7 @@ def _check_actors(actors: object) -> tuple[int, int]:
 
 
 class _CompressRow:
-    """The function of an actor. It compresses one row after the other."""
+    """The function of an actor, which compresses one row after the other."""
 
     def __init__(
         self, compressor: dict[str, Any], options: CompressionArguments, columns: tuple[str, str, str]

@@ -28,7 +28,7 @@ PER_IMAGE = 1000
 """Number of tokens of a part that is not text. Images have between 85 and about 1,500."""
 
 _COUNTED_OTHERWISE = ("role", "content", "tool_calls", "tool_call_id", "name")
-"""Keys that are not counted as JSON. Roles, names and ids count as PER_MESSAGE, however long they are."""
+"""Keys that are not counted as JSON. Roles, names and ids count as PER_MESSAGE, whatever their length."""
 
 Json = dict[str, Any]
 
@@ -37,7 +37,7 @@ def check_message(message: object, expected: Iterable[str] = (), name: str = "Th
     """Check a message before it is appended to a chat.
 
     Args:
-        message: what the caller passes as a message.
+        message: any object that the caller passes as a message.
         expected: ids of the tool calls before it that have no result yet.
         name: name of the message in errors, such as "Message 7".
 
@@ -218,12 +218,12 @@ class CompressedMessages:
     messages: list[Json]
     """The messages: one for each input message, in the same order."""
     results: tuple[int, ...]
-    """Positions of the tool results that were given to the compressor, the newest first."""
+    """Positions of the tool results that were given to the compressor, newest first."""
     receipt: Compression
     """The compression of the texts of these tool results, with its kept and dropped spans. A document of the
     receipt with source i belongs to message results[i]."""
     tokens_before: int
-    """Number of tokens of all messages, with those that roles and calls add."""
+    """Number of tokens of all messages, including those that roles and calls add."""
     tokens_after: int
 
 
@@ -244,7 +244,7 @@ def compress_messages(
         query: the question that the results should answer; None for the last words of the user. Without
             either, the parts that cover as much of the results as possible are kept; then `budget` or `rate`
             is needed.
-        budget: the largest number of tokens of all messages, with those that roles and calls add.
+        budget: the largest number of tokens of all messages, including those that roles and calls add.
         rate: the same limit, as a share of `tokens_before`, in (0, 1]. With neither `budget` nor `rate`, the
             results keep the parts that score above the model's own threshold.
         timeout: seconds until the result is due, as in `Compressor.compress`.
@@ -273,7 +273,7 @@ def compress_messages(
         if options.timeout is not None:
             limits["timeout"] = max(MIN_TIME_S, options.timeout - (time.monotonic() - started))
         compression = compressor.compress(query, texts, **limits)
-        # Above the limit, results without text are left out, whatever the status of the others.
+        # Above the limit, leave out results without text, whatever the status of the others.
         if limit >= tokens_before and compression.status not in ("compressed", "degraded"):
             return CompressedMessages(before, results, compression, tokens_before, tokens_before)
         after = _replace_results(before, results, compression, count)
@@ -301,9 +301,9 @@ def compress_messages(
 
 
 def _find_long_results(messages: Sequence[Json], limit: int, count: Callable[[str], int]) -> tuple[int, ...]:
-    """Return the positions of tool results with more than `limit` tokens, the newest first.
+    """Return the positions of tool results with more than `limit` tokens, newest first.
 
-    If two results say the same, the compressor keeps the one that it gets first, so the newer one.
+    If two results say the same, the compressor keeps the one that it gets first, which is then the newer one.
     """
     long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(get_text(m)) > limit]
     return tuple(reversed(long))

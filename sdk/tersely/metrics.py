@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 Range = tuple[int, int]
 
 WITHOUT_ANSWER_STRING = frozenset({"", "yes", "no", "noanswer"})
-"""Normalised answers that are never looked for in a text, which can mean them without containing them."""
+"""Normalised answers that are never searched in a text, because it can mean them without containing them."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -55,7 +55,7 @@ def contains_answer(text: str, answers: Sequence[str]) -> bool:
 
 
 def contains_string(text: str, answers: Sequence[str]) -> bool:
-    """Return whether a normalised answer is a substring of the normalised text, inside a word too.
+    """Return whether a normalised answer is a substring of the normalised text, even inside a word.
 
     This is EFFCOMP's rule for its accuracy (section 2) and for its labels (section 3.1): "1998" contains "9".
     "yes", "no", "noanswer" and empty answers never count.

@@ -199,7 +199,7 @@ def _read_unit(values: Sequence[Any], count: int) -> Unit:
 
 
 def _check_numbers(values: Sequence[Any], stop: int = 2**32) -> tuple[int, ...]:
-    """Return the values. Raises ValueError unless they are whole numbers from 0 to below `stop`."""
+    """Return the values. Raises ValueError unless they are whole numbers of at least 0 and below `stop`."""
     if not all(type(value) is int and 0 <= value < stop for value in values):
         raise ValueError(f"a value is not a whole number from 0 to below {stop}")
     return tuple(values)

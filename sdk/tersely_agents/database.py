@@ -171,7 +171,7 @@ class Database:
 
 def _create_private(path: str | Path) -> None:
     """Create the file, if it is missing, so that only its owner can ever read it. SQLite gives the files
-    beside it (-wal, -shm) the same mode. A file that exists keeps its mode."""
+    next to it (-wal, -shm) the same mode. A file that exists keeps its mode."""
     if str(path) in _IN_RAM:
         return
     with contextlib.suppress(OSError):  # it exists, or SQLite will report the error
@@ -228,7 +228,7 @@ def _find_damage(file: Path) -> str | None:
 def _recover(damaged: Path, recovered: Path) -> bool:
     """Recover a damaged file with the sqlite3 command, into the new file `recovered`.
 
-    Return False if there is no such command, or it cannot recover files.
+    Return False if the command is missing or cannot recover files.
     """
     command = shutil.which("sqlite3")
     if command is None:

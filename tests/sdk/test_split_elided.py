@@ -163,8 +163,8 @@ def test_a_caption_heads_no_text_below_its_table() -> None:
 def test_a_match_of_git_grep_needs_its_function() -> None:
     text = (
         "harbour/crane.py\n39=def lift(\n52:    limit = LIMIT,\n106:        limit=limit,\n124=def lower(\n"
-        "137:    limit = LIMIT,\n246=def hold(\n256:    limit = LIMIT,\n277:        limit=limit,\n323=def drop(\n"
-        "337:    limit = LIMIT,\n"
+        "137:    limit = LIMIT,\n246=def hold(\n256:    limit = LIMIT,\n277:        limit=limit,\n"
+        "323=def drop(\n337:    limit = LIMIT,\n"
     )
     kept = Compressor().compress("Which limit has 337 in drop?", [text], budget=30).text.splitlines()
     assert kept.index("323=def drop(") < kept.index("337:    limit = LIMIT,")

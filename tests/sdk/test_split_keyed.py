@@ -259,7 +259,7 @@ def test_a_closing_line_comes_with_the_lines_above_it() -> None:
 def test_an_item_of_a_changelog_needs_its_version() -> None:
     """An indented field below some items does not make records of them."""
     text = (
-        "crane (2.1-5) unstable; urgency=medium\n\n  * Grease the hook.\n  * Repair the rope of the harbour.\n"
+        "crane (2.1-5) unstable; urgency=medium\n\n  * Grease the hook.\n  * Repair the rope of a boat.\n"
         "    Closes: #9598.\n\ncrane (2.1-4) unstable; urgency=medium\n\n"
         "  * The last upload had to go through the gate, so this one will\n    allow the crane to lift.\n"
         "    Closes: #9581.\n"
@@ -281,7 +281,7 @@ def test_a_task_of_ansible_needs_its_play() -> None:
 def test_the_comment_of_an_issue_needs_its_author() -> None:
     fields = "association:\tmember\nedited:\tfalse\nstatus:\tnone\n"
     text = (
-        "title:\tStale hook\nstate:\tOPEN\nauthor:\tana\ncomments:\t2\n--\nThe crane returns a stale hook.\n--\n"
+        "title:\tStale hook\nstate:\tOPEN\nauthor:\tana\ncomments:\t2\n--\nThe crane has a stale hook.\n--\n"
         f"author:\tlena\n{fields}--\nI restarted the crane and the count dropped to 925.\n--\n"
         f"author:\tmarc\n{fields}--\nPlease roll back the change of the rope.\n--\n"
     )

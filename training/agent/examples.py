@@ -4,8 +4,8 @@ The SDK's agent runs in strict mode, and an expert takes the model's place. So a
 model reads at run time, token for token. Level and summary come from the compressor (`teacher`). One expert
 repeats the run of a ReAct agent: its thoughts, searches and answer, over an index that holds the snippets of
 the run among passages and snippets of other questions. The other knows the evidence of a question
-(`questions`), and searches among the question's own documents. An expert whose search does not find what it
-needs gives up, and its run gives no examples.
+(`questions`), and searches among the question's own documents. An expert gives up if a search does not
+find the evidence, and its run gives no examples.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Recipe:
     trajectories: int | None = None
     """Maximum number of runs; None for all."""
     questions: list[str] = field(default_factory=list[str])
-    """Training sets with labelled evidence, whose questions an expert answers too."""
+    """Training sets with labelled evidence. An expert answers their questions too."""
     wide: float = 0.0
-    """Share of the runs whose searches show four times as many tokens, for summaries of the higher levels."""
+    """Share of the runs with searches that show four times as many tokens, for summaries of higher levels."""
     search_tokens: int = 200
     """Maximum number of tokens that a search shows, all documents together."""
     summary_characters: int = LONGEST

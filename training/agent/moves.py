@@ -14,7 +14,7 @@ class Move:
 
     think: str
     needed: Sequence[str]
-    """Ids of the documents whose text the summary must hold."""
+    """Ids of the documents with the text that the summary must hold."""
     tool: str
     arguments: Mapping[str, str]
 

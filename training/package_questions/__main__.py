@@ -1,7 +1,7 @@
 """`python -m training.package_questions fetch FOLDER` downloads and unpacks the packages.
 
 `python -m training.package_questions build --packages FOLDER --out DATA.jsonl.gz` checks the questions with
-them and writes rows with passages. Both go on without a package that is missing, name it and exit with 1.
+them and writes rows with passages. Both continue without a missing package, name it and exit with 1.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Corpus:
         ]
 
     def open(self, key: str) -> dict[str, Any] | None:
-        """Return the passage with this id, or all passages with this url as one; None if there is none."""
+        """Return the passage with this id, or all passages with this url as one; None for an unknown key."""
         passage = self._store.open(key)
         return None if passage is None else asdict(passage)
 

@@ -34,8 +34,9 @@ PARALLEL = 64
 
 
 def harvest(environment: SearchEnvironment, policy: Policy, count: int, out: Path) -> dict[str, float]:
-    """Roll out the first `count` questions once each, and write rollouts and pairs. Rollouts whose server
-    failed are not written, so that the next call repeats them. Returns figures of all rollouts in the folder.
+    """Roll out the first `count` questions once each, and write rollouts and pairs. Rollouts are not
+    written if the server failed, so that the next call repeats them. Return figures of all rollouts in the
+    folder.
     """
     out.mkdir(parents=True, exist_ok=True)
     rollouts, pairs = out / "rollouts.jsonl", out / "pairs.jsonl"

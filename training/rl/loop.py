@@ -46,8 +46,8 @@ def train(
     """Train a policy and return it, or load it if `run` is finished.
 
     Args:
-        environment: what `settings.make_environment()` made, for a caller that needs what it learns; None to
-            make it here.
+        environment: the result of `settings.make_environment()`, for a caller that needs its learned state;
+            None to make it here.
         cold_start: the file of the weights to start from, which `write_cold_start` writes if it is missing;
             None for a file in the run's folder.
 

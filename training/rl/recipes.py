@@ -53,7 +53,7 @@ class Recipe:
     """The part of a search's results that the agent reads. "pages" gives it ZipRL's tools instead: `search`
     returns whole results, and `open_page` opens one."""
     data: list[str]
-    """Sets of `benchmarks.shared.tasks`, whose training questions are used, or files of JSON lines with
+    """Sets of `benchmarks.shared.tasks`, for their training questions, or files of JSON lines with
     `question`, `answers` and, without a retriever, `docs`."""
     questions: int
     """Number of questions of each set to train on and validate with."""
@@ -188,7 +188,7 @@ def load_questions(
 
 
 def count_training(questions: int) -> int:
-    """Return how many of a run's questions are trained on; the others, after them, are for validation."""
+    """Return the number of a run's questions to train on; the rest, after them, is for validation."""
     return questions - min(VALIDATION, questions // 10)
 
 

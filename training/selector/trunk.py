@@ -16,12 +16,12 @@ from training.selector_model.model import SelectorModel
 
 
 def _return_input(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
-    """Stand in for the forward pass of a frozen layer whose output is known."""
+    """Replace the forward pass of a frozen layer with a known output."""
     return hidden_states
 
 
 class Trunk:
-    """Selector whose lowest layers do not change.
+    """A selector with frozen lowest layers.
 
     trained_layers: encoder layers to train, from the top; None for all, embeddings included.
     part_tokens: maximum number of tokens in a forward pass, padding included.

@@ -62,7 +62,7 @@ def summarise(scored: Sequence[GroupScores]) -> Metrics:
 
 
 def count_support(scored: GroupScores, rate: float) -> tuple[float, int]:
-    """Return how many labelled sentences of a question are kept at a rate, and how many there are."""
+    """Return the number of labelled sentences of a question that are kept at a rate, and of all of them."""
     score = score_kept(_make_example(scored.group), keep_best(scored, rate))
     return (score.support_kept or 0.0) * score.supports, score.supports
 

@@ -76,7 +76,7 @@ def write_artifact(
     """Write the adapter of a finished run, with `values` in its configuration and a card of its facts.
 
     shape: settings with which the adapter was trained.
-    facts: what the card says besides the base model, the run, parity, and the adapter's shape.
+    facts: facts for the card in addition to the base model, the run, parity, and the adapter's shape.
     heldout: examples whose replies are compared.
     trained: folder of the adapter; `run/final` by default.
 

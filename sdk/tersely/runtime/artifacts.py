@@ -27,14 +27,14 @@ from tersely.runtime.paths import check_path
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
 BUNDLED = "tersely-mini"
-"""The selector that is used if no model is named."""
+"""The selector to use if no model is named."""
 ALL_BUNDLED = (BUNDLED, "tersely-agent")
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
 _REMEDY = "Reinstall tersely, or fetch or export the model again."
 _MAX_JSON_BYTES = 2**24
-"""Largest number of bytes of a manifest or a configuration that is read."""
+"""Largest number of bytes of a manifest or a configuration."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 

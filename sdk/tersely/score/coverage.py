@@ -49,7 +49,7 @@ class UnitText:
     cost: float
     """Its approximate number of tokens."""
     error: float = 0.0
-    """How much the unit looks like a rare error, or how near it is to one, in [0, 1]."""
+    """Likeness to a rare error, or nearness to one, in [0, 1]."""
     is_event: bool = False
     """True if it is an entry of a log, in which nearly every number is a time, an address or an id."""
     is_content: bool = True

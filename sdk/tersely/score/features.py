@@ -84,7 +84,7 @@ _FAR = 10.0
 class Logits:
     """The encoder's logits in one pass: keep (sentences,) and relevance (documents,).
 
-    nan if the pass did not read them.
+    nan for those that the pass did not read.
     """
 
     keep: Floats

@@ -71,7 +71,7 @@ class LinearLayer:
 
 
 def compute_opening(gate: LinearLayer, query_features: Floats) -> float:
-    """Return how far the gate is open, in [0, 1]; 0 below MIN_GATE.
+    """Return the opening of the gate, in [0, 1]; 0 below MIN_GATE.
 
     `query_features` has shape (len(QUERY_FEATURES),).
     """
@@ -89,8 +89,7 @@ class Fusion:
     """The second stage; None if the gate never opens."""
 
     def compute_opening(self, query_features: Floats) -> float:
-        """Return how far the gate is open, in [0, 1]; 0 if there is no second stage, or it is not worth its
-        time.
+        """Return the opening of the gate, in [0, 1]; 0 if the second stage is missing or not worth its time.
 
         `query_features` has shape (len(QUERY_FEATURES),).
         """
@@ -105,7 +104,7 @@ class Fusion:
 
     @classmethod
     def from_keep_logit(cls) -> Fusion:
-        """Return a fusion whose score is the encoder's keep logit. It has no second stage."""
+        """Return a fusion without a second stage that uses the encoder's keep logit as its score."""
 
         def zeros(features: Sequence[str]) -> LinearLayer:
             n = len(features)

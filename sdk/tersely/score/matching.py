@@ -108,7 +108,7 @@ def unique_ids(ids: Sequence[int]) -> Integers:
 
 
 def weighted_share(chosen: NDArray[np.bool_], weights: Floats) -> float:
-    """Return the share of all weight that the chosen terms have; 0 without any weight.
+    """Return the share of the total weight that the chosen terms have; 0 without any weight.
 
     Both arrays have shape (terms,).
     """
@@ -157,7 +157,7 @@ class PhraseFinder:
         self._shorter = [0] * len(self._next)
         """For each state, the next shorter suffix that is a prefix of a phrase."""
         self._phrase = [state if state in ends else 0 for state in range(len(self._next))]
-        """For each state, the longest phrase that the text ends with, as a state; 0 if there is none."""
+        """For each state, the state of the longest phrase that the text ends with; 0 if it ends with none."""
         queue = deque(self._next[0].values())
         while queue:
             state = queue.popleft()

@@ -43,7 +43,7 @@ class FirstStage:
     logits: Floats
     """(sentences,)"""
     opening: float
-    """How far the gate is open, in [0, 1]. It is higher if the question is more likely to need a hop."""
+    """Opening of the gate, in [0, 1]. It is higher if the question is more likely to need a hop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Reading:
     logits: Floats
     """(sentences,)"""
     neighbour_share: float
-    """How much a sentence gains from its better neighbour; see `NEIGHBOUR_SHARE` in `selector`."""
+    """Share that a sentence gains from its better neighbour; see `NEIGHBOUR_SHARE` in `selector`."""
 
 
 def merge_pass(

@@ -38,7 +38,7 @@ from tersely.units import UNLINKED, Unit
 logger = logging.getLogger("tersely")
 
 _HEAD_GAIN = 0.3
-"""How much a unit gains from its best head: see "Units gain from their heads" in training/LOG.md."""
+"""Share that a unit gains from its best head: see "Units gain from their heads" in training/LOG.md."""
 
 
 class _ScoringError(Exception):

@@ -69,7 +69,7 @@ questions with a single answer sentence, and 1 for many supporting sentences. 0.
 "Filling a limit" in training/LOG.md."""
 
 NEIGHBOUR_SHARE = 0.3
-"""How much a sentence gains from its better neighbour. Under a limit, its score s becomes
+"""Share that a sentence gains from its better neighbour. Under a limit, its score s becomes
 s + NEIGHBOUR_SHARE * n * (1 - s), where n is the higher score of its two neighbours. A language model answers
 more questions from adjacent sentences: see "What a reader makes of the kept sentences" in training/LOG.md. An
 open gate lowers this share, because hops need the room."""

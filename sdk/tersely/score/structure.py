@@ -34,7 +34,7 @@ _CERTAIN = 0.9
 """Lowest match of a part that, together with its heads, contains all words of the question."""
 
 _MATCH_LOGIT = 2.2
-"""How much a match of 1 raises the logit of the model's score. Fitted to the questions of
+"""Amount by which a match of 1 raises the logit of the model's score. Fitted to the questions of
 benchmarks/real_results/training by a softmax over the parts of each result: see "Matches raise the logit" in
 training/LOG.md."""
 

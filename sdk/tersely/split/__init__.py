@@ -1,1 +1,1 @@
-"""Documents become units: sentences, and structure that stays whole."""
+"""Split documents into units: sentences, and blocks that stay whole."""

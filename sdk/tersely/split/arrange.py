@@ -52,7 +52,7 @@ _HEADED = ("row", "table", "stanza", "numbered")
 _DEEPEST = 8
 """Largest number of levels of nested texts that are opened. A file in a fence is one level."""
 _FEWEST = {"json": 2, "line": 4, "log": 2}
-"""Fewest neighbours of a kind that form a series. A mark counts the members left out."""
+"""Smallest number of neighbours of a kind that form a series, in which marks count the dropped members."""
 
 
 def arrange(
@@ -68,8 +68,8 @@ def arrange(
     Args:
         units: sorted, as `split_units` gives them.
         doc: index of the document.
-        is_large: whether a unit of structure is too large to be kept whole.
-        depth: how many texts this one is nested in; a file in a fence is nested in one.
+        is_large: returns whether a block is too large to be kept whole.
+        depth: number of texts around this one; a file in a fence is nested in one.
     """
     text = unify_crlf(text)
     arranged: list[Unit] = []
@@ -80,7 +80,7 @@ def arrange(
     is_log = sum(unit.kind == "log" for unit in units) * 2 >= max(4, len(units))
 
     def kind_of(entry: tuple[int, Unit]) -> str:
-        # Lines between the entries of a log belong to it, whatever they look like.
+        # All lines between the entries of a log belong to it.
         return "log" if is_log and entry[1].kind in ("line", "sentence", "heading", "code") else entry[1].kind
 
     for kind, group in groupby(enumerate(units), key=kind_of):

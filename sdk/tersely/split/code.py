@@ -33,7 +33,7 @@ LONGEST_RUN = 80
 
 _FRONT_MATTER = re.compile(r"\A---[^\S\n]*$", re.MULTILINE)
 _DIRECTIVE = r"#[ \t]*(?:include|define|ifn?def|pragma)\b"
-"""A directive of C that no comment of another language looks like."""
+"""A directive of C that cannot be mistaken for a comment in another language."""
 _DIRECTIVES = re.compile(rf"^[ \t]*{_DIRECTIVE}", re.MULTILINE)
 _ANY_DIRECTIVE = r"^[ \t]*#[ \t]*(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error)\b"
 _STATEMENT = re.compile(
@@ -63,7 +63,7 @@ _TAG = re.compile(r"</?[A-Z][\w:.-]*(?:\s[^<>=]+)?>\s*$")
 _STAGE = re.compile(r"FROM \S+(?: AS \S+)?\s*$")
 """The first line of a stage in a Dockerfile."""
 _SECTIONED = re.compile(r"\A\s*#{1,3} [^\n]+\n(?!# |#+[ \t]*\n)")
-"""The start of a text that begins with a heading of Markdown. A second line like it would make a comment."""
+"""The start of a text that begins with a heading of Markdown. Two such lines in a row are a comment."""
 _SECTION = re.compile(r"#{2,6} [A-Z]")
 _HUNK = re.compile(rf"^{HUNK}", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
@@ -71,7 +71,7 @@ _SIGN = re.compile(
     r"^[ \t]*(?:(//|/?\*)|(\#)(?!\s*(?:if|el|en|de|un|in|pr|error|line)\w*\b)|(--|;|%|!)+[ \t]+\S)",
     re.MULTILINE,
 )
-"""The sign at the start of a comment line. Directives of C are no comments."""
+"""The sign at the start of a comment line. Skips directives of C, which look like comments."""
 _SHELL = re.compile(r"^[ \t]*(?:fi|done|esac|end)\b|;;[ \t\r]*$|^[ \t]*\$\w+ = |\bparam\(", re.MULTILINE)
 """Words of shells, and variables of PowerShell."""
 _BRACES = re.compile(r"[{;][ \t\r]*$|^[ \t]*\}", re.MULTILINE)
@@ -80,14 +80,14 @@ _SECTION_TAG = re.compile(
 )
 """A tag of a section, alone at the margin."""
 _LARGEST_COMPONENT = 500_000
-"""Code points of the largest component that is looked for."""
+"""Largest number of code points of a text that is searched for a component."""
 
 
 def _is_source(text: str) -> bool:
     """Return whether a whole text is code: a Python module, a script, or mostly lines that end or begin
     like statements."""
     if _HUNK.search(text):
-        return False  # a diff of source is no source
+        return False  # a diff, even of source code, is not source code
     if is_python(text) or is_script(text) or find_sections(text, 0, len(text)):
         return True
     if _FENCED.search(text):  # Markdown with examples is not source

@@ -26,7 +26,7 @@ _UNIT = re.compile(r"%|[^\W\d_]{1,6}/[^\W\d_]{1,6}|[^\W\d_]{1,3}")
 _COUNTED = re.compile(r"(?P<number>\d{1,3})(?P<word>[^\w\s]?[^\W\d]+)")
 _TIME = re.compile(r"\d+:\d\d:\d\d")
 _RANGE = re.compile(r"\d[\d.,]*\s?[-–]\s?\d[\d.,]*|[<>≤≥]=?\s?\d[\d.,]*|\d[\d.,]*\+")
-"""A name such as `51-500` or `>500`: the values of its column hold for this range."""
+"""A name such as `51-500` or `>500`: the values in its column apply to this range."""
 
 
 def find_words(line: str) -> list[Range]:
@@ -68,7 +68,8 @@ def are_names(first: str, below: Sequence[str]) -> bool:
 def names_values(first: str, below: Sequence[str]) -> bool:
     """Return whether a row names all columns but the first, which has labels, as in the output of R.
 
-    If the row has values, such as years, no cell below may be empty. A name such as `9 May` is no value.
+    If the row has values, such as years, no cell below may be empty. A name such as `9 May` does not count
+    as a value.
     """
     names = find_words(first)
     fewest = 2 if not has_value(first) or has_worded_cells(first) else len(names)
@@ -122,7 +123,7 @@ def _are_ranges(first: str, below: Sequence[str]) -> bool:
 def count_values(line: str) -> int:
     """Return the number of values at the end of a line without gaps, as in the text of a PDF.
 
-    The unit of a value counts as one, if another value is behind it.
+    A unit counts as a value too if a value follows it.
     """
     words = line.split()
     if len(words) < 2 or not _is_value(words[-1]) or len(line) > LONGEST_LINE or GAP.search(line.strip()):

@@ -27,7 +27,7 @@ from tersely.units import Series
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 _GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{2,}|\t)(?=\S)")
 _WIDE_GAP_IN_TEXT = re.compile(r"[^\s.!?:;…\"'”’)](?:\s{4,}|\t+)\S|^[A-Z]{3,}\s{2,}\S")
-"""A gap that is too wide for justified text, or is after a word in capitals."""
+"""A gap that is too wide for justified text, or that follows a word in capitals."""
 _SPACES = re.compile(r"(?<=[^\s.!?:;])(?<![.!?:;][\"')])\s+(?=\S)")
 """Gaps between words, without those after the end of a sentence, which may be wider."""
 _GAP, _LONG = re.compile(r"\S {2}"), 60
@@ -167,9 +167,9 @@ def _is_detail(names: Sequence[Range], row: str) -> bool:
 
 
 def _find_labelled_end(lines: Lines, index: int) -> int | None:
-    """Return the index after rows with labels below the names of their values; None if there are none.
+    """Return the index after the labelled rows below a row that names their values; None without such rows.
 
-    A blank line may be below the names and between rows.
+    A blank line may separate the names from the rows, and the rows from each other.
     """
     start = index + 1 + lines.is_blank(index + 1)
     if not names_values(lines.texts[index], lines.texts[start : start + 2]):
@@ -295,8 +295,9 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 def _nest(text: str, rows: Sequence[Node], names: Sequence[Range] | None) -> list[Node]:
     """Move each row that continues the row above into that row, and return the other rows.
 
-    `names`: the start and the end of each name of a column. Without names, a row is compared with the words
-    of the row above.
+    Args:
+        names: start and end of each column name. Without them, compare each row with the words of the one
+            above.
     """
     nested: list[Node] = []
     words: Sequence[Range] = ()

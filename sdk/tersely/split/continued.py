@@ -2,7 +2,7 @@
 
 Five kinds of lines continue: a line that ends in a backslash, a folded field of a vCard or a calendar, a name
 with a string of several lines, as in catalogues of translations, a line that names the values below it, and
-the option of a command, whose description is below it.
+the option of a command with its description below it.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from tersely.split.prose import is_prose
 from tersely.split.rows import VALUE
 
 _BACKSLASH = re.compile(r"[^\w\\]\\[ \r]?\Z")
-"""A single backslash at the end of a line, but not right after a letter or a digit: there it ends a Windows
-path, or is a hard line break of Markdown."""
+"""A single backslash at the end of a line, but not right after a letter or a digit, where it ends a Windows
+path or is a hard line break of Markdown."""
 _WORD = re.compile(r"\w")
 _STRING = r'"(?:[^"\\\n]|\\.)*"[ \t\r]*$'
 _NAMED = re.compile(rf"[ \t]*[^\W\d_][\w.\[\]-]*[ \t]+{_STRING}", re.MULTILINE)
 _QUOTED = re.compile(rf"[ \t]*{_STRING}", re.MULTILINE)
 _FIELD = re.compile(r"[A-Za-z][\w.-]*(?:;[^:\n]*)?:")
 OPTION = re.compile(r"\s*--?[A-Za-z?]")
-"""The name of a command's option. Options are never heads of each other, however they are indented."""
+"""The name of a command's option. Options are never heads of each other, whatever their indents."""
 _TWO_OPTIONS = re.compile(rf"^{OPTION.pattern}.*\n(?:.*\n)*?{OPTION.pattern}", re.MULTILINE)
 _DESCRIBED = re.compile(r"\s*-.*?\S {2,}(?=\S)")
 """An option, and the gap before its description."""
 _LONGEST_OPTION = 400
-"""Most code points of an option with its description, without the blanks before lines."""
+"""Largest number of code points of an option with its description, not counting indentation."""
 _FOLDED = re.compile(r"[ \t]\s*\S")
 
 

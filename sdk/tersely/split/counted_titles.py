@@ -23,7 +23,7 @@ NUMBERED_TITLE = re.compile(
 )
 _ITEM = re.compile(r"\s*(\d{1,4})[A-Z]?\.\s")
 LONGEST_TITLE, SHORT_TITLE, LONGEST_QUESTION = 80, 60, 120
-"""Most code points of a title, of one right above a paragraph, and of a question with a number."""
+"""Largest sizes in code points: any title, a title right above a paragraph, and a numbered question."""
 _OUTER = (
     "book|part|(?:sub)?title|(?:sub)?division|(?:sub)?chapter|schedule|annex|appendix|exhibit"
     "|buch|teil|(?:unter)?abschnitt|kapitel|titel|anlage|livre|titre|chapitre|partie"
@@ -46,7 +46,7 @@ _CAPITALIZED = re.compile(
 )
 _ENDS, _OPENING = (".", "!", "?", ":", ";", ","), "\"'“‘([„«"
 NUMBER = "#"
-"""Stands for the word of a division that has only a number."""
+"""Used as the word of a division that has only a number."""
 _LONGEST_DIVISION, _MOST_WORDS, _SHORT_TITLE = 160, 16, 90
 
 
@@ -119,7 +119,7 @@ def _are_counted(numbers: Sequence[str]) -> bool:
 
 
 def _read_number(number: str) -> int:
-    """Return the value of a number or of a Roman numeral; 0 for another letter."""
+    """Return the value of a number or of a Roman numeral; 0 for any other letter."""
     if number.isdigit():
         return int(number)
     digits = [{"I": 1, "V": 5, "X": 10}.get(digit, 0) for digit in number]
@@ -154,7 +154,7 @@ class Division(NamedTuple):
 
     @property
     def is_inner(self) -> bool:
-        """Whether it is one of the smallest divisions, such as a section or an article."""
+        """True for the smallest divisions, such as a section or an article."""
         return self.word == "§" or _IS_INNER.fullmatch(self.word) is not None
 
 
@@ -187,9 +187,9 @@ def is_division(lines: Lines, index: int) -> bool:
 
 
 def _begins_division(lines: Lines, index: int) -> bool:
-    """Return whether a line begins a division: above it, no sentence goes on, and below it, there is text.
+    """Return whether a line begins a division: no sentence above continues into it, and text follows it.
 
-    In a table of contents, another line with the same word is right below.
+    A line of a table of contents does not: a line with the same word is right below it.
     """
     division = read_division(lines.texts[index])
     if division is None or (division.word == NUMBER and not _names_division(lines, index + 1)):
@@ -206,7 +206,7 @@ def _begins_division(lines: Lines, index: int) -> bool:
 
 
 def _names_division(lines: Lines, index: int) -> bool:
-    """Return whether a line is the title of the division whose number is alone in the line above it."""
+    """Return whether a line is the title of a division that has its number alone in the line above."""
     if not 0 < index < len(lines) or (above := read_division(lines.texts[index - 1])) is None or above.title:
         return False
     line = lines.texts[index].strip()
@@ -218,6 +218,6 @@ def _names_division(lines: Lines, index: int) -> bool:
 
 
 def is_second_line(line: str, above: str) -> bool:
-    """Return whether the heading `above` is a number alone, whose title is the heading in `line`."""
+    """Return whether the heading `above` is only a number, and the heading in `line` is its title."""
     division = read_division(above)
     return division is not None and not division.title and read_division(line) is None

@@ -43,7 +43,7 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
     Args:
         cost: tokens of the unit.
         room: largest number of tokens of a piece. A piece may have more only if it cannot be divided.
-        is_alone: whether there is no other unit. A line is then cut between words.
+        is_alone: True if the documents have no other unit. A line is then cut between words.
     """
     size = unit.end - unit.start
     target = max(1, min(PIECE, int(size * room * _MARGIN / cost)))

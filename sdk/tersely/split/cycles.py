@@ -1,8 +1,8 @@
 """Cycles: records whose lines are not indented, so that only the tags of the lines show where each begins.
 
-The tag of a line is what it begins with (see `tags`). If tags recur in cycles, each cycle is a record, and
-the line that begins the cycle is its head. Records may hold shorter cycles, which are records too. In some
-formats each line begins with its level instead.
+The tag of a line is its first word or signs (see `tags`). If tags recur in cycles, each cycle is a record,
+and the line that begins the cycle is its head. Records may hold shorter cycles, which are records too. In
+some formats, each line begins with its level instead.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _NAME = re.compile(r"[\W\d]*+(?:name|title)\b", re.IGNORECASE)
 _IDENTITY = re.compile(r"[\W\d]*+(?:\w*name|\w*id|title)\b", re.IGNORECASE)
 """The same for a record that contains other records."""
 _LISTED = re.compile(r"(\w+)\|.*\n\1\|")
-"""Two lines of a list: cells, the first of which says what they are. A record with a list contains others."""
+"""Two lines of a list: both begin with the same word and `|`. A record with such a list contains others."""
 _FEWEST_LINES = 6
 _DEEPEST = 4
 """Largest depth of the search. Each step searches inside the records found, or the lines outside them."""
 _MOST_CANDIDATES = 12
-"""Largest number of tags to try as the first one of a cycle. It keeps the time linear."""
+"""Largest number of tags to try as the first one of a cycle. The limit keeps the time linear."""
 _LONGEST_NAME, _MOST_NAMES = 200, 2
 
 
@@ -189,7 +189,7 @@ def _find_owners(region: Sequence[Place]) -> list[int | None] | None:
 
 
 def _find_outer_owners(region: Sequence[Place]) -> list[int | None] | None:
-    """Return the owners of lines that are not indented; None if there are no cycles."""
+    """Return the owner of each line, given lines that are not indented; None if no tags recur in cycles."""
     prose = sum(speaks(place) for place in region)
     if len(region) < _FEWEST_LINES or prose * 3 > len(region):
         return None
@@ -226,7 +226,7 @@ class _RecordFinder:
         cuts = [self._cut(group, first) for group in groups]
         inner = {at for records in cuts for record in records[:-1] for at in record[1:]}
         apart = set[int]() if not inner or inner & self._apart else self._apart
-        # Each record may be a run of its own. Then no tag ends the last one.
+        # If each record is a separate run, no tag ends the last one.
         is_parted = apart and all(record[0] in apart for records in cuts for record in records)
         cut = set[Tag | None]() if is_parted else self._find_outer(groups, first)
         for group, records in zip(groups, cuts, strict=True):
@@ -255,8 +255,8 @@ class _RecordFinder:
     def _find_first(self, groups: Sequence[Group], depth: int) -> Tag | None:
         """Return the tag that begins the records in these groups.
 
-        Prefer a tag of lines that mostly follow lines without words, such as `^`. Else take the first one
-        that more lines have than are without words, if the cycle does not begin earlier.
+        Prefer a tag of lines that mostly follow lines without words, such as `^`. Otherwise, take the first
+        tag that is more frequent than lines without words, if the cycle does not begin earlier.
         """
         tags = [self._tags[at] for group in groups for at in group]
         signs = sum(tag is not None and not tag.has_word for tag in tags)
@@ -278,7 +278,7 @@ class _RecordFinder:
     def _recurs(self, first: Tag, groups: Sequence[Group], depth: int) -> bool:
         """Return whether most records that begin with a tag have other lines, with tags that they share.
 
-        A line of signs may be both above and below each record. Then every second record is empty.
+        If a line of signs is both above and below each record, every second record is empty.
         """
         records = [record for group in groups for record in self._cut(group, first)]
         bodies = [{tag for at in record[1:] if (tag := self._tags[at])} for record in records]

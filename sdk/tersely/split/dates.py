@@ -43,7 +43,7 @@ _LONGEST_STAMP, _MOST_WORDS = 160, 8
 
 
 def stamps_comment(line: str) -> bool:
-    """Return whether a line may stand above a comment in a thread, as `ada 3 hours ago | parent` does."""
+    """Return whether a line may be above a comment in a thread, as `ada 3 hours ago | parent` is."""
     if len(line) > _LONGEST_STAMP or not _AGO.search(line) or line.rstrip()[-1] in ".!?:,;":
         return False
     return _SEPARATOR.search(line) is not None or len(line.split()) <= _MOST_WORDS

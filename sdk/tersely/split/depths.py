@@ -1,4 +1,4 @@
-"""How deep each heading of a text is."""
+"""Depths of the headings of a text."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _RULED, RULED_DEPTH, COUNTED_DEPTH, NUMBERED_DEPTH, PLAIN_DEPTH = 1, 8, 14, 20, 
 """Smallest depths of headings: underlined ones, lines like `--- a ---`, words with a number, numbered ones,
 other titles."""
 _INNER_TITLE, _QUESTION, _NOTE = 34, 40, 41
-"""Depths of titles below one in capitals, or right above a paragraph, of questions, and of a line `Note`."""
+"""Depths of titles below one in capitals or right above a paragraph, of questions, and of a line `Note`."""
 _AFTER_SIGNS = ("<", "[", " ")
 """Characters that may follow the signs at the start of a heading such as `---< a >---` or `--- a ---`."""
 _MAX_OFFSET = 5
 """Largest number that a number or a sign adds to such a depth."""
 _STEP, _INNER_STEPS, _MOST_STEPS = 0.5, 6, 10
-"""What each further word that is counted adds to a depth; steps before the smallest divisions; most steps."""
+"""Depth added by each further counted word; steps before the smallest divisions; largest number of steps."""
 _MANY_SIGNS = 5
-"""From this many signs on they only fill a line; `*** a ***` and `** b **` differ in depth."""
+"""This many signs or more only fill a line. With fewer, `*** a ***` and `** b **` differ in depth."""
 
 
 class Depths:
@@ -48,7 +48,7 @@ class Depths:
     def __init__(self) -> None:
         self._styles: list[str] = []
         self._words: dict[str, float] = {}
-        """The depth of each word that is counted, such as `Part`, and of dates."""
+        """The depth of titles by their counted word, such as `Part`; dates are under "date"."""
         self._inner: list[str] = []
         """The words of the smallest divisions, such as `§`."""
         self._last_counted: float | None = None
@@ -56,8 +56,10 @@ class Depths:
         self._capital_depth: int | None = None
 
     def find(self, place: Place, text: str) -> float:
-        """Return the depth of the heading at `place` in a text, from its number or its signs; 0 for the title
-        of a record that more blank lines divide from others."""
+        """Return the depth of the heading at `place` in a text, from its number or its signs.
+
+        It is 0 for the title of a record with more blank lines above it than inside.
+        """
         if place.is_apart:
             return 0
         text = text[place.block.start : place.block.end].strip()

@@ -1,4 +1,4 @@
-"""Diffs: unified diffs, whose hunks say how many lines they have, and context diffs.
+"""Diffs: unified diffs with hunks that say how many lines they have, and context diffs.
 
 Also merge conflicts: the lines from `<<<<<<<` to `>>>>>>>`. Their markers show which side a line belongs to.
 """
@@ -162,7 +162,7 @@ def leave_fenced(conflicts: Sequence[Sequence[Range]], blocks: Sequence[Block]) 
 
 
 def cut_blocks(blocks: Sequence[Block], lines: Lines, markers: Sequence[Range]) -> Iterator[Block]:
-    """Yield the blocks, but split a block that contains a marker into lines: no parser can read it."""
+    """Yield the blocks, but split those that contain a marker into lines, because no parser can read them."""
     at = [lines.find(start) for start, _ in markers]
     for block in blocks:
         if bisect_left(at, block.first) == bisect_left(at, block.last):

@@ -1,4 +1,4 @@
-"""The first step of a compression: documents become one flat list of units with their costs."""
+"""The first step of a compression: turn documents into one flat list of units with their costs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tersely.types import Document, Status
 from tersely.units import Unit
 
 LARGEST_BLOCK = 1200
-"""A block of at most this many code points stays whole if it takes at most half of the limit. If it has at
-most LARGEST_PART, it stays whole if it fits."""
+"""A block of at most this many code points stays whole if it takes at most half of the limit. One of at most
+LARGEST_PART code points stays whole if it fits."""
 LARGEST_BLOCK_AT_A_LEVEL = LEVEL_CHARACTERS[1][1]
 """The same bound for requests with a level of detail."""
 ROOMY = 0.75
@@ -30,8 +30,8 @@ ROOMY = 0.75
 LARGEST_PART = 160
 """Under a limit, a row, a value or a statement of at most this many code points is not opened."""
 SMALLEST_PART = 40
-"""A part of an opened block with at most this many code points is not opened further, however small the limit
-is."""
+"""A part of an opened block with at most this many code points is never opened further, even for a small
+limit."""
 LARGEST_FUNCTION = 2000
 """A function of at most this many code points stays whole if it takes at most about half of the limit."""
 CHARACTERS_PER_TOKEN = 4
@@ -44,17 +44,17 @@ _SPLIT_SPEED = 400_000
 """Speed of splitting, matching and writing paragraphs together, on a slow or busy core, in code points per
 second."""
 _LINE_WEIGHT = 60
-"""Number of code points in a paragraph that take as long to split as the end of a line."""
+"""Splitting a line break takes as long as this many code points of a paragraph."""
 _COUNT_SPEED = 4_000_000
 """Speed of counting tokens, in code points per second."""
 _ALWAYS_SPLIT = 200_000
-"""Number of code points that may be split, however short the time limit is."""
+"""Number of code points that may always be split, even with a short time limit."""
 _WITH_FIRST_PIECE = ("list_item", "log")
-"""Kinds of units whose later pieces need the first one, which has the bullet or the time."""
+"""Kinds of units that begin with a bullet or a time. If one is cut, the later pieces need the first."""
 
 
 class Bypass(NamedTuple):
-    """The status of a request that returns all documents whole, and why."""
+    """The status of a request that returns all documents whole, and the reason."""
 
     status: Status
     reason: str
@@ -72,9 +72,9 @@ class Split:
     title_costs: Sequence[int]
     """Cost of each document's title line."""
     costs_in_tokens: bool
-    """Whether costs are tokens. Without a limit, or with a bypass, they are code points: faster to count."""
+    """False without a limit or with a bypass: then costs are code points, which are faster to count."""
     tokens_before: int
-    """Tokens of the text with nothing dropped."""
+    """Number of tokens of the text if nothing is dropped."""
     limit: int
     """Largest number of tokens of the text; `tokens_before` if the options set no limit."""
     bypass: Bypass | None = None
@@ -87,11 +87,11 @@ class Split:
         return range(self.offsets[doc], self.offsets[doc + 1])
 
     def documents_with_units(self) -> list[int]:
-        """Return the indices of the documents that have any."""
+        """Return the indices of the documents that have units."""
         return [doc for doc, (first, end) in enumerate(pairwise(self.offsets)) if first < end]
 
     def join_unread(self) -> Split:
-        """Return a copy that has the `unread` units among its units."""
+        """Return a copy with the `unread` units added to the units of their documents."""
         if not self.unread:
             return self
         rests = {unit.doc: [unit] for unit in self.unread}
@@ -169,9 +169,9 @@ def title_line(document: Document) -> str:
 
 
 def _find_ends(documents: Sequence[Document]) -> list[int]:
-    """Return where splitting stops in each document: at its end, unless the time limit is too short.
+    """Return the offset up to which to split each document: its end, unless the time limit is too short.
 
-    Then the documents share the time equally. Longer documents get what shorter ones do not need. A
+    If it is, the documents share the time equally. Longer documents get what shorter ones do not need. A
     document that needs more than its share is cut off between two lines. But a text that begins with a
     bracket is split whole or not at all, because half of it would not parse.
     """
@@ -197,12 +197,12 @@ def _find_ends(documents: Sequence[Document]) -> list[int]:
 
 
 def _weigh(text: str) -> int:
-    """Return how many code points of paragraphs take as long to split as a text, whose lines may be short."""
+    """Return the number of code points of paragraphs that would take as long to split as this text."""
     return len(text) + _LINE_WEIGHT * text.count("\n")
 
 
 def _join_whole(documents: Sequence[Document], whole: Sequence[Sequence[Unit]]) -> str:
-    """Return the text with nothing dropped."""
+    """Return the text of all documents if nothing is dropped."""
     return BETWEEN_DOCUMENTS.join(
         title_line(document) + document.text[line_start(document.text, units[0].start) : units[-1].end]
         for document, units in zip(documents, whole, strict=True)

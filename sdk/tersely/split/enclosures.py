@@ -19,7 +19,7 @@ _WORD = re.compile(r"[.%#!<]?(?P<word>[a-z]+(?:_[a-z]+)*)", re.IGNORECASE)
 _LAST = re.compile(
     r"(?:</|[.%#!]?(?:en(?=def)|end[ _-]?))(?P<word>[a-z]+(?:_[a-z]+)*)(?: \w+)?[.;>]?\s*$", re.IGNORECASE
 )
-"""A line that ends a section. The group `word` matches what the first line of the section begins with. In
+"""A line that ends a section. The group `word` matches the start of the first line of the section. In
 `end module crane` it matches "module"; the first line is `module crane`. In `endef` it matches "def"; the
 first line is, for example, `define a`. In `</Yard>` it matches "Yard"; the first line is `<Yard north>`."""
 _MOST_WORDS = 16
@@ -94,7 +94,7 @@ def _find_word(found: re.Match[str]) -> str:
 
 
 def _is_line(place: Place) -> bool:
-    """Return whether a place may begin or end a section. Such a line looks like a title if it is alone."""
+    """Return whether a place may begin or end a section. A line that is alone may have become a heading."""
     return place.is_text or place.kind == "heading"
 
 
@@ -133,10 +133,10 @@ def _shares(above: Place, place: Place) -> bool:
 
 
 def find_comments(places: Sequence[Place]) -> dict[Place, Place]:
-    """Map each line to the comment right above it, unless the comment is long. Items in comments are apart.
+    """Map each line to the comment right above it, unless the comment is long. Skip items in comments.
 
     In a text without paragraphs and list items, a line such as `# lamps` is not a heading but a comment if it
-    is indented, or stands above a line with an opening bracket or with deeper lines.
+    is indented, or is above a line with an opening bracket or with deeper lines.
     """
     texts = [place for place in places if place.kind in ("sentence", "list_item")]
     has_text = not all(is_comment(place.block) for place in texts)
@@ -162,7 +162,7 @@ def _has_text(place: Place) -> bool:
 
 
 def tie_comments(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
-    """Add to `needs` that each note needs the line below it, unless the note begins too far above it.
+    """Make each note need the line below it, unless the note begins too far above that line.
 
     A line with only the sign of a comment ends a note.
     """

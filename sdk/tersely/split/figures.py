@@ -16,14 +16,14 @@ _AMOUNT = re.compile(r"\(?[-+–−]?(?:[A-Z]{0,3}[$€£¥])?\d[\d.,']*%?\)?|[-
 _RULE = re.compile(r"[-=_]{3,}(?:\s+[-=_]{3,})*")
 _NOTE = re.compile(r"\(.*\)")
 _FAR = 16
-"""Fewest columns on the left of the names."""
+"""Smallest indent of a line with names of columns."""
 _MOST_NAME_LINES, _FEWEST_ROWS, _MOST_LABEL_WORDS, _MOST_BLANK = 8, 3, 12, 2
 _MOST_LABELS = 5
 """Number of lines below the names among which the first row is."""
 
 
 def _find_edge(line: str) -> int | None:
-    """Return the column where the last amount of a row ends, without its bracket; None for another line."""
+    """Return the column in which the last amount of a row ends, without its bracket; None for other lines."""
     words = find_words(line.rstrip())
     texts = line[:LONGEST_LINE].split()
     first = len(texts)
@@ -41,7 +41,7 @@ def _is_label(line: str) -> bool:
 
 
 class _Reader:
-    """Reads the lines of a statement."""
+    """A reader of the lines of a statement."""
 
     def __init__(self, texts: list[str], first: int) -> None:
         self._texts = texts
@@ -82,7 +82,7 @@ class _Reader:
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a statement whose names of columns begin at a line; None if none begin."""
+    """Return the index after a statement with column names that begin at a line; None without a statement."""
     reader = _Reader(lines.texts, index)
     if reader.begin == index or not reader.edge or not reader.is_named:
         return None
@@ -105,7 +105,7 @@ FIGURES = Format("row", re.compile(rf"[ ]{{{_FAR},}}\S|\t+\S|\([^()\n]*\)[ \t]*\
 def open_figures(text: str, start: int, end: int) -> Node | None:
     """Return the tree of a statement: the names of the columns are its head, and groups hold rows.
 
-    None if another kind of table begins at `start`.
+    Return None if another kind of table begins at `start`.
     """
     begin = text.rfind("\n", 0, start) + 1
     spans = list(find_lines(text, begin, end))
@@ -138,7 +138,7 @@ def open_figures(text: str, start: int, end: int) -> Node | None:
 
 
 def _set_ends(node: Node) -> None:
-    """Let each group end where its last row ends."""
+    """Set the end of each group to that of its last row."""
     for child in node.children:
         _set_ends(child)
     if node.children:

@@ -1,4 +1,4 @@
-"""Labels that divide a text without other headings, also a text with several records of one form."""
+"""Labels that divide a text without other headings, even if it holds several records of one form."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _LABEL = re.compile(r"[A-ZÄÖÜÉ][^\W\d_]*(?:[ /&'’-]+[^\W\d_]+){0,4}:[ \t]*
 _WORD = re.compile(r"\W*([^\W_]+)")
 _FEWEST_LABELS, _FEWEST_IN_RECORD = 3, 2
 _MOST_KEYS = 4
-"""Most lines above the first label that are tried as the first line of a record."""
+"""Largest number of lines above the first label to try as the first line of a record."""
 _MOST_LINES = 5
-"""Most lines of the header of a record."""
+"""Largest number of lines in the header of a record."""
 
 
 def find_dividers(labels: Mapping[int, str], has_forms: bool) -> set[int]:
     """Return the indices of the labels if they divide a text.
 
-    There are at least three, none right below another. All differ, or all in one record of a form do: names
-    of speakers recur.
+    There must be at least three, none right below another. They must all differ, because names of speakers
+    recur. With `has_forms`, labels may recur from record to record.
     """
     all_differ = len({*labels.values()}) == len(labels)
     are_apart = labels.keys().isdisjoint(at + 1 for at in labels)
@@ -32,8 +32,8 @@ def find_dividers(labels: Mapping[int, str], has_forms: bool) -> set[int]:
 def find_forms(blocks: Sequence[Block], labels: Mapping[int, str]) -> dict[int, range]:
     """Map the first block of each record of one form to the other blocks of its header.
 
-    The first lines of the records begin with the same word. At least two labels are in each record, and none
-    twice. A header is a run, but only its first line if it is long.
+    The first lines of the records begin with the same word. Each record has at least two labels, none of
+    them twice. A header is a run, or only the first line of a long run.
     """
     recurring = [label for label, count in Counter(labels.values()).items() if count > 1]
     if len(recurring) < _FEWEST_IN_RECORD:
@@ -51,9 +51,9 @@ def find_forms(blocks: Sequence[Block], labels: Mapping[int, str]) -> dict[int, 
 
 
 def list_labels(blocks: Sequence[Block]) -> dict[int, str]:
-    """Map the indices of the labels that are alone in their lines and begin runs to their text.
+    """Map the index of each label that is alone in its line and begins a run to its text.
 
-    There are none in a text with signs of headings.
+    A text with marked or underlined headings has no such labels.
     """
     found: dict[int, str] = {}
     for at, block in enumerate(blocks[:-1]):
@@ -66,7 +66,7 @@ def list_labels(blocks: Sequence[Block]) -> dict[int, str]:
 
 
 def _are_records(starts: Sequence[int], labels: Mapping[int, str], end: int) -> bool:
-    """Return whether each part of a text between two of `starts` has some labels, and none twice."""
+    """Return whether each part between two of `starts` has at least two labels, none of them twice."""
     parts = pairwise([*starts, end])
     own = [[label for at, label in labels.items() if start < at < stop] for start, stop in parts]
     return all(_FEWEST_IN_RECORD <= len(part) == len({*part}) for part in own)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 _PUNCTUATION = re.compile(r"\s*[,.;](?:\s+\w|\s*$)")
-"""A line that goes on with a sentence after such a word."""
+"""A line that continues a sentence after a link or a word in italics."""
 _FEWEST, _SHARE = 3, 0.025
-"""Fewest such lines in a text of fragments, alone and as a share of its lines."""
+"""Smallest number of such lines in a text of fragments, and their smallest share of all lines."""
 _OPEN = re.compile(
     r"(?:\b(?:an?|the|of|to|and|or|in|on|for|with|by|from|that|which|is|are|as|at|see)|[,(\[“‘\"'/~])\s*$"
 )
@@ -17,14 +17,14 @@ _BEGINS = re.compile(
 )
 """A line with a word in small letters, or with the first word of a sentence."""
 _INDENTED = re.compile(r" [a-z(]")
-"""A line that goes on with a sentence after a link."""
+"""A line that continues a sentence after a link."""
 _CLOSING = frozenset(")]”’'\"")
 _CLOSED = (".", "!", "?", ":")
 _GOES_ON = ",.;:)]!?%”’/"
 
 
 def are_fragments(texts: Sequence[str]) -> bool:
-    """Return whether enough lines of a text begin with the sign after a word that ends the line above."""
+    """Return whether many lines of a text begin with punctuation that belongs to the line above."""
     begin = [at for at in range(1, len(texts)) if texts[at].lstrip()[:1] in {",", ".", ";"}]
     begin = [at for at in begin if (last := texts[at - 1].rstrip()[-1:]).isalnum() or last in _CLOSING]
     count = sum(_PUNCTUATION.match(texts[at]) is not None for at in begin)
@@ -32,7 +32,7 @@ def are_fragments(texts: Sequence[str]) -> bool:
 
 
 def join_fragments(text: str) -> str:
-    """Return a text in which no blank line stands inside a sentence. Offsets stay the same."""
+    """Return the text without blank lines inside sentences. Offsets stay the same."""
     lines = text.split("\n")
     if not are_fragments(lines):
         return text
@@ -41,16 +41,16 @@ def join_fragments(text: str) -> str:
 
 
 def _is_inside(lines: Sequence[str], at: int) -> bool:
-    """Return whether the blank line below a line stands inside a sentence."""
+    """Return whether the blank line below a line is inside a sentence."""
     if at + 2 >= len(lines) or not lines[at].strip() or lines[at + 1].strip() or not lines[at + 2].strip():
         return False
     return lines[at + 2].lstrip()[0] in ",.;)" or _OPEN.search(lines[at]) is not None
 
 
 def is_fragment(left: str, right: str, below: str = "") -> bool:
-    """Return whether a sentence goes on across the line break between two lines of a text in fragments.
+    """Return whether a sentence continues across the line break between two lines of a text in fragments.
 
-    `below`: the line below them. If a sentence goes on there, `right` is a link or a name inside it.
+    `below` is the line below them. If a sentence continues there, `right` is a link or a name inside it.
     """
     goes_on = _PUNCTUATION.match(below) or _INDENTED.match(below)
     if goes_on and not left.rstrip().endswith(_CLOSED) and _BEGINS.match(left):

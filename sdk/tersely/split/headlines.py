@@ -1,4 +1,4 @@
-"""Headlines: lines that are heads of lines that are not indented more, often across a blank line."""
+"""Headlines: heads of lines that are not indented more, often across a blank line."""
 
 from __future__ import annotations
 
@@ -32,16 +32,18 @@ _UNDERLINE = re.compile(r"\s*[~^]+\s*")
 _BOX = re.compile(r"\s*(?:\[[ xX]?\]|\([ xX]?\)|[☐☑☒○◯])\s")
 _FEWEST_SECTIONS, _MOST_WORDS = 3, 7
 _MOST_LINES = 6
-"""Number of lines to look at: a compiler prints only a few lines above the one that its message is about."""
+"""Number of lines searched for the one that a message is about: compilers print only a few above it."""
 _FEWEST_TERMS = 3
-"""Fewest terms of a list. Between paragraphs, one or two short lines may be anything."""
+"""Smallest number of terms in a list. One or two short lines between paragraphs may be anything."""
 _LONGEST_TERM, _MOST_TERM_WORDS = 60, 5
 
 
 def find_possible_titles(places: Sequence[Place]) -> Iterator[Place]:
-    """Yield the lines that may be titles: above a log entry, or a few words alone in a run with a colon at
-    the end. Such a line only announces a list or an example below it, and is no directive of
-    reStructuredText."""
+    """Yield the lines that may be titles.
+
+    These are lines right above log entries, and runs of a few words that end with a colon, unless they
+    announce a list or an example below them or are directives of reStructuredText.
+    """
     for place, below in pairwise(places):
         is_alone = place.starts_run and below.run != place.run and place.line.rstrip().endswith(":")
         is_alone = is_alone and below.kind not in ("list_item", "code", "json", "xml")
@@ -122,7 +124,7 @@ def _pair(
 ) -> Iterator[tuple[Place, Place]]:
     """Yield each line that `later` matches, and the last line above it that `first` matches.
 
-    None of the lines between them `ends` what that line began.
+    `ends` must be false for all lines between them.
     """
     begun: Place | None = None
     for place in places:
@@ -176,7 +178,7 @@ def _wraps(above: Place, place: Place) -> bool:
 
 
 def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
-    """Add to `needs` that what needs a line needs the signs right below it, as a compiler prints `~~~~`."""
+    """Make units that need a line also need the signs right below it, such as the `~~~~` of a compiler."""
     pairs = [(place, line) for place, line in pairwise(places) if line.run == place.run]
     below = {place.units[0]: line.units[0] for place, line in pairs if _UNDERLINE.fullmatch(line.line)}
     for own in needs.values():
@@ -184,8 +186,11 @@ def tie_underlines(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 
 
 def introduces(place: Place) -> bool:
-    """Return whether a block is right above what it introduces: a line above any list, a paragraph above one
-    that counts from `1` or `a`, a question of one line above any list or boxes to tick. None is dialogue."""
+    """Return whether a block introduces the block right below it, and neither is dialogue.
+
+    A line introduces any list, a paragraph a list that counts from `1` or `a`, and a question of one line
+    any list or boxes to tick.
+    """
     below = place.next
     if below is None or below.indent > place.indent or place.speaks or below.speaks:
         return False
@@ -202,7 +207,7 @@ def introduces(place: Place) -> bool:
 
 
 def _begins_inner_list(place: Place, below: Place) -> bool:
-    """Return whether the first item of another list is below an item, with the same indent."""
+    """Return whether the list item below an item is the first one of another list."""
     markers = find_marker(place.line), find_marker(below.line)
     is_other = "" not in markers and markers[0] != markers[1] and markers[0] not in BULLETS
     is_first = markers[1] in BULLETS or _FIRST.match(below.line) is not None
@@ -215,7 +220,7 @@ def is_choice(place: Place) -> bool:
 
 
 def is_label(place: Place, below: Place) -> bool:
-    """Return whether a line of a few words is right above a list item. Alone it says nothing."""
+    """Return whether a line of a few words, which says nothing alone, is right above a list item."""
     return place.kind == "line" and below.kind == "list_item" and is_term(place)
 
 
@@ -246,8 +251,8 @@ def find_sectioned_records(places: Sequence[Place]) -> Sequence[Place]:
 def find_sections(places: Sequence[Place]) -> Iterator[Place]:
     """Yield the lines without values that begin alike, each right above lines that have values.
 
-    All lines have one indent, and are in one run. At least three begin alike. Other lines without values
-    are above them.
+    All these lines have the same indent and are in the same run. At least three of those without values
+    begin alike, and any others are above them.
     """
     siblings: dict[tuple[int, int], list[Place]] = defaultdict(list)
     for place in places:
@@ -281,10 +286,10 @@ def _heads_lines(place: Place) -> bool:
 
 
 def tie_terms(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
-    """Add to `needs` that definitions need their term, and that the term needs its definition.
+    """Make definitions need their term, and each term need its first definition.
 
-    A converter writes such a list as lines of a few words, and paragraphs below them. Below the last term,
-    only one paragraph is a definition.
+    Converters write such a list as lines of a few words with paragraphs below them. Only one paragraph
+    below the last term is a definition.
     """
     lists: list[list[list[Place]]] = [[]]
     for place in places:
@@ -307,7 +312,7 @@ def tie_terms(places: Sequence[Place], needs: dict[int, set[int]]) -> None:
 
 
 def _is_defined(place: Place) -> bool:
-    """Return whether a line of a few words stands alone above a paragraph that is indented alike."""
+    """Return whether a line of a few words is alone above a paragraph with the same indent."""
     below, line = place.below, place.line.strip()
     if below is None or place.kind != "line" or below.kind != "sentence" or place.block.prefix:
         return False

@@ -19,11 +19,11 @@ _COUNTED_TITLE = re.compile(rf"{_WORD}(?:\d{{1,3}}|[A-Z]|[IVX]{{1,5}})(?:[.):–
 _CATEGORY = re.compile(r"\[\[(?!(?i:file|image|datei|bild|fichier|media):)[^\W\d_]+:[^\]\n]+\]\]\s*$")
 """A category at the end of a page of wikitext."""
 _ABOVE = 0.2
-"""How much less deep than a series of titles a title must be so that they are in its section."""
+"""Subtracted from the depth of a series of titles to get that of the title whose section they are in."""
 _MOST_LISTS = 16
-"""Most lists around a list that go on with it."""
+"""Largest number of lists, each inside the next, that continue together."""
 _NESTED = 2
-"""A heading that is indented at least this much more than a title is in the title's section."""
+"""A heading indented at least this much more than a title is in the title's section."""
 
 
 @dataclass(slots=True)
@@ -44,28 +44,28 @@ class Head:
     first_indent: int = 0
     """The indent of the first line of a clause."""
     is_line: bool = False
-    """Whether it is a line or an item, which is kept with the first line of its body."""
+    """True for a line or an item, which is kept with the first line of its body."""
     text_indent: int | None = None
     """For an entry of a log that announces others: the number of spaces before its text."""
     has_list_only: bool = False
-    """Whether it announces only list items and boxes to tick."""
+    """True if it announces only list items and boxes to tick."""
     is_named: bool = False
-    """Whether the lines that it announces repeat its text up to the colon, as messages of a compiler do."""
+    """True if the lines that it announces repeat its text up to the colon, as messages of a compiler do."""
     is_option_or_record: bool = False
-    """Whether it is the name of a command's option, or the first line of a record inside another one."""
+    """True for the name of a command's option, and for the first line of a record inside another one."""
     is_outer: bool = False
-    """Whether it heads all text down to the next such line, with the headings in it."""
+    """True if it heads all text down to the next such line, including the headings in that text."""
     line: str = ""
     """The first line of a heading, or of a block that announces others; the last line of a parent."""
     announcer: Head | None = None
     """The line right above a heading, or above an earlier one like it, that announces it."""
     outer: Head | None = None
-    """For a line that announces a list: the one whose list it is in."""
+    """For a line that announces a list: the head that announces the list around it."""
     begin: int = 0
     """The first unit of its whole statement: for an `else`, the `if`; for most other heads, itself."""
 
     def extend(self, run: int) -> None:
-        """Announce a run, in the lists around this one too."""
+        """Extend the reach to a run, for the lists around this one too."""
         head: Head | None = self
         for _ in range(_MOST_LISTS):
             if head:
@@ -104,7 +104,7 @@ class State:
     question: Head | None = None
     speaker: Head | None = None
     record: Head | None = None
-    """The first line of a run, if it says what the other lines are about."""
+    """The first line of a run, if it says what the other lines of the run are about."""
     announcer: Head | None = None
     """A line that ends with a colon."""
     quoters: list[Head] = field(default_factory=list[Head])
@@ -123,8 +123,10 @@ class State:
     """The line that begins a step of a job, or a record. It heads all lines down to the next such line."""
 
     def start_section(self) -> Head | None:
-        """Forget all heads but headings, titles of clauses, BEGIN lines, the sender, `continued`, and a step
-        with headings in it. Return that step."""
+        """Forget all heads except headings, titles of clauses, BEGIN lines, the sender and `continued`.
+
+        Also keep a step with headings in it, and return it.
+        """
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
         self.quote = self.label = self.entry = self.separator = None
@@ -162,11 +164,11 @@ class State:
             self.end_record(clauses.pop())
 
     def end_at_heading(self, depth: float, place: Place) -> Head | None:
-        """Forget the headings whose sections a new heading ends.
+        """Forget the headings whose sections a new heading ends, and perhaps the sender.
 
-        Return what announced the outermost of them, if it has the same depth. Also forget the sender if more
-        than one of them is above it, or if one is and the new heading has signs or is counted, or if the
-        next mail is below the new heading, as in `--- Original message ---`.
+        Return what announced the outermost of these headings if that heading is as deep as the new one.
+        Forget the sender if at least two of them are above it; if one is, and the new heading has signs or is
+        counted; or if the next mail is below the new heading, as below `--- Original message ---`.
         """
         if self.sender and place.below and first_word(place.below) == self.sender_word:
             self.end_text(self.sender)

@@ -16,7 +16,7 @@ _PAGE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKDOWN = re.compile(r"^ {0,3}(?:#{1,6} |```|~~~|[-*+] |\||>)", re.MULTILINE)
-"""Lines of texts that have HTML in them and are not HTML."""
+"""Lines of texts that contain HTML but are not HTML."""
 _BLOCK = re.compile(
     r"[^\S\n]*+(?:<\?xml[^>]*>\s*)?<(?:(?P<page>!doctype\s+html|html)|(?P<name>table|ul|ol|dl))\b",
     re.IGNORECASE,

@@ -13,7 +13,7 @@ from tersely.split.sentence_starts import find_sentence_starts
 _BREAK = re.compile(r"\r?\n|\r")
 _LETTER = re.compile(r"[^\W\d_]")
 _MOST_PIECES = 64
-"""Pieces of a sentence or a line. One with more tags in it is cut."""
+"""Largest number of pieces, divided by tags, of a sentence or a line. A longer one is cut."""
 _EDGE = re.compile(r"<(/?)(tr|table|thead|tbody|tfoot)\b[^>]*>", re.IGNORECASE)
 TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)")
 _CELL = re.compile(r"<(t[dh])\b([^>]*)>([^<]*(?:<(?!/?t[dhr]\b)[^<]*)*)", re.IGNORECASE)
@@ -41,7 +41,7 @@ def cut_sentences(text: str, ranges: list[Range]) -> list[list[Node]]:
 
 
 def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
-    """Return the pieces of each line of a listing; of all lines together if they have at most `size`.
+    """Return the pieces of each line of a listing. One of at most `size` code points counts as one line.
 
     A line needs the less indented lines above it that enclose it.
     """
@@ -66,7 +66,7 @@ def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
 
 
 def cut(text: str, ranges: list[Range], ends: list[int]) -> list[list[Node]]:
-    """Cut the ranges at the offsets `ends`, of which the last is the end of the ranges.
+    """Cut the ranges at the offsets `ends`; the last offset is the end of the ranges.
 
     Return the pieces of each stretch of text. The pieces of one stretch need each other.
     """
@@ -94,22 +94,22 @@ class Row(NamedTuple):
     end: int
     cells: int
     span: int
-    """Rows below it that one of its cells spans; -1 for all."""
+    """Number of rows below that one of its cells spans; -1 for all."""
     is_named: bool
-    """Whether all its cells are names."""
+    """True if all its cells with text are names."""
     is_title: bool
-    """Whether it names the rows below it if it has a single cell."""
+    """Read only for a row with a single cell: true if it names the rows below."""
 
 
 @dataclass(slots=True)
 class Rows:
-    """The rows read so far that the rows below them may need."""
+    """The rows read so far that later rows may need."""
 
     names: list[Node] = field(default_factory=list[Node])
     groups: list[Node] = field(default_factory=list[Node])
     """The last rows in the body of the table that name the rows below them."""
     spans: list[tuple[int, Node]] = field(default_factory=list[tuple[int, Node]])
-    """Rows with the number of rows that they still span."""
+    """Rows with cells that span later rows, each with the number of rows left."""
     has_body: bool = False
     is_below_group: bool = False
 
@@ -136,11 +136,11 @@ class Rows:
 
 
 def find_row(text: str, start: int, inner: int, end: int, longest: int) -> Row | None:
-    """Return the row that starts at a tag; None if it has blocks in it, or is not understood.
+    """Return the row that starts at a tag; None if it contains blocks or cannot be parsed.
 
     Args:
         inner: the offset after the tag.
-        longest: code points above which a row is text.
+        longest: largest size of a row in code points; anything longer is read as text.
     """
     edge = _EDGE.search(text, inner, end)
     if edge is None or edge.end() - start > longest or (edge[2].lower() == "table" and not edge[1]):

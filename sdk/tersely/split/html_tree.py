@@ -1,4 +1,4 @@
-"""HTML opened into sentences, lines and rows, each with the heads that it is read under.
+"""HTML opened into sentences, lines and rows, each with its heads.
 
 A page keeps its text: tags inside a sentence are left out, and those around a block become line breaks. Only
 rows of tables keep their tags. Heads are headings, names above comments, terms, summaries, captions, the item
@@ -21,7 +21,7 @@ _TAG = re.compile(rf"{TAG.pattern}|<!--|<[!?][^>]*>")
 _UNSEEN = frozenset(
     "script style noscript svg template head nav footer iframe object select textarea".split()  # noqa: SIM905
 )
-"""Elements that are left out with everything in them."""
+"""Elements to leave out with everything in them."""
 _INLINE = re.compile(
     r"a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|math|output|q|s"
     r"|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
@@ -39,9 +39,9 @@ _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "dt": (frozenset({"dt", "dd"}), frozenset({"dl"})),
     "dd": (frozenset({"dt", "dd"}), frozenset({"dl"})),
 }
-"""Elements that a tag closes, and those around it that it does not look beyond."""
+"""For each tag: the open elements that it closes, and those at which the search for them stops."""
 _LABELLED = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "table"}
-"""The element that each label labels, such as the table of a caption. Its content is read under the label."""
+"""The element of each label, such as the table of a caption. The label is a head of its content."""
 _LABELS = frozenset({"li", *_LABELLED})
 """Elements with text that is not cut unless it is long."""
 _BYLINE = re.compile(r"\bclass\s*=\s*[\"'][^\"']*\b(?:author|byline|meta|poster|username)\b", re.IGNORECASE)
@@ -50,13 +50,13 @@ _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’»)\]]*\s*\Z")
 _MOST_HEADS = 8
 _MOST_FIGURES = 4
-"""Figures inside each other that come with their captions."""
+"""Largest number of nested figures that come with their captions."""
 _FEW_WORDS = 3
 
 
 @dataclass(slots=True)
 class _Scope:
-    """An element that is open, with the nodes that its content is read under."""
+    """An open element, with the heads of its content."""
 
     name: str
     first: int
@@ -65,7 +65,7 @@ class _Scope:
     announcer: list[Node] = field(default_factory=list[Node])
     """The sentence above it that ends with a colon."""
     is_described: bool = False
-    """Whether the terms of a list have a description."""
+    """True if the current terms of a description list have a description."""
     rows: Rows = field(default_factory=Rows)
 
 
@@ -83,28 +83,28 @@ class _Reader:
         self._ranges: list[Range] = []
         """The text of the open block, between its tags."""
         self._linked_ranges = 0
-        """How many of them are links."""
+        """Number of these ranges that are links."""
         self._links = 0
         self._in_pre = False
         self._is_unfinished = False
-        """Whether the last block is a line that goes on in the next one, and is therefore not cut."""
+        """True if the last block is a line that continues in the next one, so that it is not cut."""
         self._heading = ""
         """The heading that is open."""
         self._headings: list[tuple[str, list[Node]]] = []
         self._scopes: list[_Scope] = []
         self._open = Counter[str]()
         self._announcer: list[Node] = []
-        """The sentence just above, if it ends with a colon."""
+        """The sentence right above, if it ends with a colon."""
         self._heads = set[int]()
-        """Identities of the nodes that others are read under, if they say nothing alone."""
+        """Identities of heads that say nothing alone."""
         self._has_byline = False
-        """Whether the open block says who wrote the text below it, or when."""
+        """True if the open block is a byline: it says who wrote the text below it, or when."""
         self._byline: list[Node] = []
-        """The nodes of such blocks, until the next one, a heading or the end of the section."""
+        """The nodes of the last byline. They are heads up to a heading or the end of the section."""
         self._is_below_byline = False
-        """Whether the last block was one."""
+        """True if the last block was a byline."""
         self._bylines: list[list[Node]] = []
-        """All of them in the page. If there is only one, it is no head."""
+        """All bylines of the page. A single one is not used as a head."""
         self._link_blocks: list[Node] = []
         """Short blocks that are only links."""
 
@@ -132,7 +132,7 @@ class _Reader:
         return Node(start, self._end, nodes, Series("\n", "\n"))
 
     def _read_tag(self, tag: re.Match[str]) -> int:
-        """Act on a tag, and return the offset at which the text goes on."""
+        """Act on a tag, and return the offset at which reading continues."""
         name, position = (tag[2] or "").lower(), tag.end()
         is_opening = bool(name) and not tag[1]
         if name == "tr" and is_opening and (end := self._read_row(tag.start(), position)):
@@ -212,7 +212,7 @@ class _Reader:
         return scope.name
 
     def _find_heads(self) -> list[Node]:
-        """Return the nodes that a block here is read under."""
+        """Return the heads of a block at this point."""
         heads = [*(node for _, nodes in self._headings for node in nodes), *self._byline]
         scopes = self._scopes[:DEEPEST]
         for at, scope in enumerate(scopes):
@@ -221,7 +221,7 @@ class _Reader:
                 heads += scope.heads
         if self._in_pre:
             heads += self._announcer
-        # If only some pieces of a long sentence are heads, add its other pieces, which these need.
+        # If only some pieces of a long sentence are heads, they need its other pieces too.
         return _unite([*heads, *(other for head in heads for other in head.wants)])
 
     def _close_block(self, closed: str) -> None:

@@ -23,7 +23,7 @@ _START = re.compile(
 _SMALL = 80
 """Code points of a value below which a label and the value are prose, as in `Sources: [1]`."""
 _WINDOW = 4096
-"""Code points that are first read as JSON. More are read if a value goes on after them."""
+"""Number of code points to read first as JSON. More are read if a value continues after them."""
 _LONGEST_TOKEN = 16
 """Largest number of code points of a constant or an escape, which the end of a window may cut."""
 

@@ -1,4 +1,4 @@
-"""Records that begin with the same two fields, with blank lines, headings and lists in them."""
+"""Records that begin with the same two fields and may contain blank lines, headings and lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tersely.split.prose import is_prose
 from tersely.split.records import LABEL, shape
 
 _TITLE = re.compile(r"\W*(?:title|subject|message|summary|name)\b", re.IGNORECASE)
-"""The start of a field that says what its record is about."""
+"""The start of a field that tells the topic of its record."""
 _LONGEST_TITLE = 200
 
 
@@ -54,8 +54,10 @@ def find_keyed(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 
 def _read_name(place: Place) -> str:
-    """Return the name of a field with its bullet and its colon; "" if the line is no field, has no value, or
-    seems to be what somebody says."""
+    """Return the name of a field with its bullet and its colon.
+
+    Return "" if the line is not a field, has no value, or looks like part of a dialogue.
+    """
     label = LABEL.match(place.line) if place.is_text and not place.block.prefix else None
     if label is None or not label["value"].strip() or (place.speaks and is_prose(label["value"])):
         return ""
@@ -64,7 +66,7 @@ def _read_name(place: Place) -> str:
 
 
 def _list_titles(first: Place) -> list[Place]:
-    """Return the line that says what a record is about, if its first line does not."""
+    """Return the line that tells the topic of a record, or nothing if the first line already does."""
     line = None if _TITLE.match(first.line) else first.next
     while line and not (_TITLE.match(line.line) and LABEL.match(line.line)):
         line = line.next
@@ -84,8 +86,10 @@ def _are_first(own: Sequence[Place]) -> bool:
 
 
 def _goes_on(body: Sequence[Place]) -> bool:
-    """Return whether a record has several runs, apart from a heading or a rule above the next record, or
-    running text."""
+    """Return whether a record has running text or several runs, or begins with a list item.
+
+    A heading or a rule above the next record does not count as a run.
+    """
     first, inner = body[0], [place for place in body if not is_rule(place.block, place.line)]
     if inner[-1].kind == "heading":
         inner.pop()

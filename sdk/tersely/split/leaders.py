@@ -15,7 +15,7 @@ from tersely.split.places import CUE, Place, is_rule, opens
 from tersely.split.records import LABEL, first_word, shape
 
 _MARKS = "●○×"
-"""Signs that show the state of what a record is about, such as running or failed."""
+"""Signs of a state, such as running or failed, at the start of a record."""
 _CLOCK = re.compile(r"(?<![\d:.A-SU-Za-z_])\d{1,2}:[0-5]\d\b")
 _DATE = re.compile(
     r"\d (?:second|minute|hour|day|week|month|year)s? ago\b"
@@ -36,7 +36,7 @@ _FAILURES = re.compile(r"\s*(\d+) fail(?:ing|ures?|ed)\s*:?")
 _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
 _HASH = re.compile(r"(?=\S*\d)[0-9a-f]{7,40}[ \t|,;:]")
 _PLACED = re.compile(r".*\.\w+:\d+:\d+:\s*")
-"""A line that ends with the position of what the next line tells, as a panic of Rust does."""
+"""A line that ends with a position in a file, as a panic of Rust does. The next line says what happened."""
 _DIGITS = re.compile(r"\d+")
 _LONGEST_STAMP = 200
 _SHORTEST_RULE, _LONGEST_HEADER = 8, 4
@@ -73,14 +73,14 @@ def find_leaders(places: Sequence[Place]) -> Sequence[Place]:
     differ = len({starts[at].line for at in leaders}) == len(leaders)
     if not differ or len(below) < 2 or len({*below}) > 1:
         return []
-    # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names. If the runs below look like them, they
-    # are no leaders.
+    # `RED CRANE TEAM` and `OLD CRANE TEAM` may be two of many names. They are not leaders if the runs below
+    # look like them.
     is_alike = len({first_word(starts[at]) for at in leaders}) > 1 and below[0] == shape(first.line)
-    # `Ada (1):` is no leader if the run below it begins with `Bob (3):`.
+    # `Ada (1):` is not a leader if the run below it begins with `Bob (3):`.
     inner = [starts[at + 1] for at in leaders if at + 1 not in ends]
     forms = {(len(words := place.line.split()), shape("".join(words[-1:]))) for place in (first, *inner)}
     is_alike |= len(forms) == 1 and all(place.has_body for place in (first, *inner))
-    # `error[E1]:` is none above `error[E2]:`. `POST /a` is none if `GET /b` has the same lines below it.
+    # Nor is `error[E1]:` above `error[E2]:`, nor `POST /a` if `GET /b` has similar lines below it.
     is_alike |= any(_DIGITS.sub("0", first_word(p)) == _DIGITS.sub("0", first_word(first)) for p in inner)
     shapes = [shape(place.line) for place in starts]
     later = [at for at in range(leaders[0], len(starts) - 1) if at not in ends and at - 1 not in ends]
@@ -96,7 +96,7 @@ def _is_marked(place: Place) -> bool:
 def find_alien(places: Sequence[Place], last: Place) -> Place | None:
     """Return the first line of the first run after the last record; None if the record reaches the end.
 
-    `last` is the first line of the last record. The record ends at a run that begins like no run above
+    `last` is the first line of the last record. That record ends at a run that begins unlike any run above
     `last`.
     """
     known = {shape(place.line) for place in places if place.starts_run and place.run < last.run}
@@ -131,9 +131,9 @@ def find_hashed(places: Sequence[Place]) -> Sequence[Place]:
 def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Map the first line of each post of a thread to the other lines of its header.
 
-    One of the first three lines has a time or a date. There are at least three posts, and these lines
-    differ only in their numbers, their first words and words with capitals. Each post has a text. Lines that
-    are mostly below counted titles, such as `Day 2`, begin no posts: the titles do.
+    One of the first three lines of a post has a time or a date. There are at least three posts, and these
+    lines differ only in their numbers, their first words and words with capitals. Each post has a text. If
+    most of them are below counted titles, such as `Day 2`, these divide the text, so return nothing.
     """
     found: dict[tuple[int, str], list[Sequence[Place]]] = defaultdict(list)
     for place in places:
@@ -154,9 +154,9 @@ def find_posts(places: Sequence[Place]) -> dict[Place, list[Place]]:
 
 
 def _read_header(place: Place) -> Sequence[Place]:
-    """Return the lines of a header that begins here, none if all have names and values, as in a mail.
+    """Return the lines of a header that begins here; nothing if all are names and values, as in a mail.
 
-    It is the first line if that has a time, or two to four lines if the second or the third has one.
+    The header is the first line if that has a time, or two to four lines if the second or third has one.
     """
     header: list[Place] = []
     line: Place | None = place
@@ -180,7 +180,7 @@ def _is_dated(place: Place) -> bool:
 
 
 def find_ruled(places: Sequence[Place]) -> Sequence[Place]:
-    """Return the first lines of records that equal rules separate, if each record has several runs.
+    """Return the first lines of records separated by identical rules, if each record has several runs.
 
     The first record may have a title above it: it begins with the first run whose first word looks like
     those of the other records.
@@ -293,9 +293,9 @@ def _are_fields(part: Sequence[Place]) -> bool:
 
 
 def find_failures(places: Sequence[Place]) -> Iterator[Place]:
-    """Yield the lines such as `2) Crane lifts` that begin the failures of a report, below how many there are.
+    """Yield the lines such as `2) Crane lifts` that begin the failures of a report, below their number.
 
-    What a failure says may be indented less.
+    The text of a failure may be indented less.
     """
     count = last = 0
     for place in places:
@@ -318,7 +318,7 @@ def find_subjects(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def find_reasons(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each line that ends with a position in a file, and the line below, which tells what is there."""
+    """Yield each line that ends with a position in a file, and the line below, which says what happened."""
     for above, place in pairwise(places):
         if place.run == above.run and place.indent == above.indent and _PLACED.fullmatch(above.line):
             yield above, place

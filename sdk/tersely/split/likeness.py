@@ -1,4 +1,4 @@
-"""How much a line looks like code.
+"""Likeness of lines to code.
 
 Nothing here parses a language. A line counts as code if its shape is rare in prose (assignments, calls,
 braces, prompts, tags).

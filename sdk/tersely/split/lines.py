@@ -21,9 +21,9 @@ LONGEST_ITEM = 600
 a label."""
 
 LONGEST_LINE = 2000
-"""Number of code points of a line that are looked at for cells."""
+"""Number of code points of a line that are searched for cells."""
 _LETTER = r"[A-Za-z\u00aa-\u1fff\u2c00-\U0010ffff]"
-"""Letters of all scripts and their accents. `re` does not count all of them as letters."""
+"""Letters and accents of all scripts; `re` does not treat all of them as letters."""
 WORD = re.compile(
     rf"""["'“‘«„(\[*_¿¡`]*+
     (?:{_LETTER}++(?:['’‑/-]{_LETTER}++)*+(?:['’]|\.(?=[^\w]|$))? | \d[\d.,]*+%?)
@@ -51,19 +51,19 @@ FRAME = re.compile(r"#\d+\s")
 
 
 class Lines:
-    """The lines of a masked text, and what is remembered of them so that no search is repeated.
+    """The lines of a masked text, with caches so that no search is repeated.
 
     Attributes:
         text: the whole text.
         texts: the lines, without their line breaks.
-        has_gaps: whether comments in it were replaced by spaces.
-        is_fragmented: whether line breaks stand inside sentences, around links and words in italics.
+        has_gaps: True if comments in the text were replaced by spaces.
+        is_fragmented: True if sentences are broken by line breaks around links and words in italics.
         starts: the offset of each line in the text, in code points.
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
-            take, so that they stay linear.
+            consume. The budgets keep the time linear.
         csv_budget, code_budget: the same for CSV, and for Python and fenced blocks.
-        none_before: for each `Format.find_end`, the line before which it is not to be tried again.
-        record_keys: the keys that begin records, which are no settings.
+        none_before: for each `Format.find_end`, the first line at which to try it again.
+        record_keys: keys that begin records, so that these are not read as settings.
         field_counts: how often each field begins a line, once that is known.
     """
 
@@ -124,7 +124,7 @@ class Lines:
         return not self.texts[index].strip()
 
     def skip_blank(self, index: int, signs: str = "") -> int:
-        """Return the index of the first line from `index` on that is not blank and begins with no sign."""
+        """Return the index of the first non-blank line from `index` on that begins with none of `signs`."""
         while index < len(self.texts) and (not (body := self.texts[index].lstrip()) or body[0] in signs):
             index += 1
         return index
@@ -154,7 +154,7 @@ def remove_prefix(line: str) -> str:
 
 
 def skip_comments(lines: Lines, index: int, signs: str) -> int:
-    """Return the index of the first line from `index` on that does not begin with one of some signs."""
+    """Return the index of the first line from `index` on that is blank or begins with none of `signs`."""
     return skip_while(lines, index, lambda line: line.lstrip().startswith(tuple(signs)))
 
 
@@ -166,8 +166,10 @@ def skip_while(lines: Lines, index: int, holds: Callable[[str], object]) -> int:
 
 
 def find_closing_line(lines: Lines, index: int, below: int, closes: Callable[[str], bool]) -> int | None:
-    """Return the index after the first line after `below` that closes the block that begins at `index`. A
-    search that finds nothing is charged to `code_budget`."""
+    """Return the index after the line that closes the block that begins at `index`.
+
+    Search after the line `below`. A search that finds nothing is charged to `code_budget`.
+    """
     if lines.code_budget <= 0:
         return None
     for end in range(below + 1, len(lines)):
@@ -191,12 +193,12 @@ It may write into `Lines.none_before`, so that it is not called again for lines 
 
 
 class Format(NamedTuple):
-    """A kind of structure: which lines may start a block of it, and where the block ends."""
+    """A kind of block: which lines may start it, and where it ends."""
 
     kind: Kind
     start: re.Pattern[str]
     """Matches at the start of every line that may start a block. It is tried on nearly every line, so it
-    must be fast, and look at most at the line below."""
+    must be fast and look no further than the line below."""
     find_end: FindEnd
     only_starts_paragraphs: bool = False
 
@@ -206,7 +208,7 @@ class WholeFormat(NamedTuple):
 
     kind: Kind
     find_start: Callable[[str], re.Match[str] | None]
-    """Finds a sign of the format, fast. `holds` is called only if there is one."""
+    """A fast search for a sign of the format. `holds` is called only if it finds one."""
     holds: Callable[[str], bool]
 
 
@@ -219,7 +221,7 @@ def mask(text: str) -> str:
 
 
 def unify_crlf(text: str) -> str:
-    """Return the text with ` \n` for CRLF, so that no format has to know two ends of a line.
+    """Return the text with ` \n` for CRLF, so that formats need to handle only one kind of line break.
 
     Offsets stay the same.
     """
@@ -243,7 +245,7 @@ def find_indent(text: str, line: Range) -> int:
 
 
 def strip(text: str, start: int, end: int) -> Range | None:
-    """Return a range without the white space around it; None if nothing is left."""
+    """Return a range without the white space around it; None if it is blank."""
     inner = text[start:end]
     body = inner.strip()
     if not body:

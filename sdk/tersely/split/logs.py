@@ -1,4 +1,4 @@
-"""Logs: entries, and which of them are alike; logs of several sources.
+"""Logs: entries, the likeness between them, and logs of several sources.
 
 Entries stay single units. They form one series. A mark in it says how many of the missing entries are like
 the entry above. Two entries are alike if their first lines are the same without numbers and quoted texts.
@@ -44,7 +44,7 @@ _SEVERITY = re.compile(
     re.VERBOSE,
 )
 _DETAIL = re.compile(r"\s(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION):[^\S\n]{2}")
-"""The word before what PostgreSQL adds to the entry above."""
+"""The word before a detail that PostgreSQL adds to the entry above."""
 _VARIABLE = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\b0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[\w.:,/+-]*")
 _LONGEST_SHAPE = 200
 _LINE_STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3,9}Z(?: (?:stdout|stderr) [FP])?(?: |$)"
@@ -55,10 +55,10 @@ _FEWEST = 3
 
 
 def _find_entry_end(lines: Lines, index: int) -> int | None:
-    """Return the index after an entry that starts with a time, and the lines below it that are indented or
-    add to it.
+    """Return the index after an entry that starts with a time, with the lines below that are indented or add
+    to it.
 
-    None if the entry is a single line that is too long.
+    Return None for a single line that is too long.
     """
     end = index + 1
     has_details = False
@@ -105,7 +105,7 @@ def find_text_indent(line: str) -> int:
 
 
 def find_shape(text: str, start: int, end: int) -> str:
-    """Return what the first line of the entry in `text[start:end]` has in common with others like it."""
+    """Return the part of the first line of an entry that is the same in similar entries."""
     line = text[start : min(end, start + _LONGEST_SHAPE)].split("\n", 1)[0]
     return " ".join(_VARIABLE.sub("#", line).split())
 
@@ -132,7 +132,7 @@ STREAMS = Format("numbered", _STREAM, _find_stream_end)
 def open_streams(
     text: str, start: int, end: int, first: int, arrange: Callable[[Prefixed], Sequence[Unit]]
 ) -> list[Unit]:
-    """Return the units of a log, the first at position `first`. Lines that are not neighbours share no unit.
+    """Return the units of a log, the first at position `first`. Only neighbouring lines may share a unit.
 
     Args:
         arrange: returns the units of the body of a source.

@@ -36,7 +36,7 @@ WIKITEXT = r"={2,6}[^=\n]+={2,6}[ \t]*$"
 """A heading of wikitext, as a pattern."""
 _SIGNED = re.compile(rf"^(?:={{1,6}} +\S|{WIKITEXT})", re.MULTILINE)
 _CLOSED = re.compile(r"(={2,6})[^=]+\1\s*")
-"""A heading of wikitext, which may be right below other text."""
+"""A heading of wikitext. It may be right below other text."""
 _ASCIIDOC = (
     re.compile(r"^={1,5} [^\W_](?!.*=[ \t]*$)", re.MULTILINE),
     re.compile(r"^(?:\[[\w%.,\"'= #-]+\]|:[a-z][\w-]*:.*|\|===)[ \t]*$", re.MULTILINE),
@@ -74,7 +74,7 @@ _FENCE = re.compile(r"(?: {0,8}(?=`)| {0,3}(?=~))(`{3,}|~{3,})([^`\n]*)$", re.MU
 _ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,}|(?i:#\+(?:begin|end)_))")
 _BEGIN_BLOCK = re.compile(r"[ \t]*#\+begin_(\w+)", re.IGNORECASE)
 _NEAR = 20
-"""Most lines of an item that the next item is compared with."""
+"""Number of lines around an item in which to look for the item before or after it."""
 _HERE = re.compile(r"<<[-~]?(?P<quote>['\"]?)(?P<word>[A-Z][A-Z\d_]*)(?P=quote)(?!\w)[^\n<]*$", re.MULTILINE)
 """The start of a here document in a shell script or a Dockerfile."""
 _DOC = re.compile(r"[ \t]*@\w+ ~?[sS]?(\"\"\"|''')[ \t]*$", re.MULTILINE)
@@ -82,13 +82,16 @@ _DOC = re.compile(r"[ \t]*@\w+ ~?[sS]?(\"\"\"|''')[ \t]*$", re.MULTILINE)
 
 
 def is_asciidoc(lines: Lines) -> bool:
-    """Return whether a heading begins with equals signs, and something has attributes."""
+    """Return whether a text is AsciiDoc: a heading begins with equals signs, and something has attributes."""
     return all(map(lines.has, _ASCIIDOC))
 
 
 def _has_starred_headings(lines: Lines) -> bool:
-    """Return whether lines that begin with stars are headings, as in org: they nest, and text follows them at
-    once, or the text has settings of org. In a text with headings of wikitext or AsciiDoc, they are lists."""
+    """Return whether lines that begin with stars are headings, as in org.
+
+    They are if the text has settings of org, or if they nest and text is right below one of them. In a text
+    with headings of wikitext or AsciiDoc, they are list items.
+    """
     return (lines.has(_ORG_SETTING) or all(map(lines.has, _ORG))) and not lines.has(_SIGNED)
 
 
@@ -114,8 +117,10 @@ def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
 
 
 def is_reference(lines: Lines, index: int) -> bool:
-    """Return whether an entry such as `[2] A. Author. Title.` begins at a line: the next number is near,
-    or the number before is near above."""
+    """Return whether an entry such as `[2] A. Author. Title.` begins at a line.
+
+    It does if the previous number is near above it, or the next number near below it.
+    """
     entry = _REFERENCE.match(lines.texts[index])
     if entry is None:
         return lines.texts[index].lstrip().startswith("\\bibitem")
@@ -127,7 +132,7 @@ def is_reference(lines: Lines, index: int) -> bool:
 
 
 def _continues_numbers(lines: Lines, index: int, number: int) -> bool:
-    """Return whether an item continues the numbers of an item near above it, with indented lines."""
+    """Return whether an item continues the numbers of the one above, with indented lines between them."""
     indent = lines.indent(index)
     for above in range(index - 1, max(index - _NEAR, 0) - 1, -1):
         if lines.is_blank(above) or lines.indent(above) < indent:
@@ -139,14 +144,14 @@ def _continues_numbers(lines: Lines, index: int, number: int) -> bool:
 
 
 def is_field(lines: Lines, index: int) -> bool:
-    """Return whether a line is an indented field with its name, which is no part of an item's text."""
+    """Return whether a line is an indented field with its name. It is not part of the item above it."""
     return _FIELD.match(lines.texts[index]) is not None
 
 
 def is_in_record(lines: Lines, first: int, end: int) -> bool:
     """Return whether the lines first..end-1 are between two lines of one record, as a comment may be.
 
-    One of the two lines is a name and a value. The other is too, or is indented because a value goes on.
+    One of the two lines is a name and a value. So is the other, or it is indented and continues a value.
     """
     if not first or end >= len(lines):
         return False
@@ -157,7 +162,7 @@ def is_in_record(lines: Lines, first: int, end: int) -> bool:
 
 
 def _find_marked_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a heading that signs in its own line show; None for a comment, or a long line.
+    """Return the index after a heading marked by signs in its line; None for a comment, or a long line.
 
     Stars begin headings only in org, and list items elsewhere. Equals signs begin a heading only below a
     blank line, or if they also end it.
@@ -200,7 +205,7 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
 
 
 def _find_framed_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a title between two rules of its own length."""
+    """Return the index after a title between two rules of the same length as the title."""
     framed = [line.strip() for line in lines.texts[index : index + 3]]
     if len(framed) < 3:
         return None
@@ -233,7 +238,7 @@ def find_fence_end(lines: Lines, index: int) -> int | None:
     fence = opening[1]
     if end := find_closing_line(lines, index, index, lambda line: _closing_mark(line).startswith(fence)):
         return end
-    # No fence closes it: the text ends inside the block, or starts inside it and this line closes it.
+    # No fence closes it: the text ends inside the block, or began inside one that this line closes.
     return lines.find_blank(index + 1) if opening[2].strip() else index + 1
 
 

@@ -1,8 +1,9 @@
-"""Opened structure: a tree of nodes, which becomes a flat list of units.
+"""Opened blocks: a tree of nodes, which becomes a flat list of units.
 
 A container has a head, children and a tail, as in `{"results": [`, the records, `]}`. Its children are one
 series. Head and tail are kept with every child that is kept, so that the text is well formed and says where a
-child belongs. If children are left out, a mark counts them, in a form in which the block still parses.
+child belongs. If children are left out, a mark with their number takes their place, in a form that still
+parses.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from tersely.units import Kind, Link, Role, Series, Unit
 _NAME = re.compile(r"\s*[\"']?(?:name|id|title|key)[\"']?\s*[=:]\s*[\"']", re.IGNORECASE)
 _LONGEST_NAME = 200
 _WRAPPED = 24
-"""Fewest code points of a line of a comment or quotation whose sentence goes on in the next line."""
+"""Smallest size in code points of a line of a comment or quotation that may wrap into the next line."""
 DEEPEST = 40
-"""Largest number of containers inside each other that are opened. Anything deeper is one part."""
+"""Largest number of nested containers to open. Anything deeper is one part."""
 _MOST_IDENTITIES = 2
-"""Largest number of keys of a record that are kept with each of its others."""
+"""Largest number of keys that identify a record, and are kept with each of its other keys."""
 LONGEST_IDENTITY = 140
 """Largest number of code points of such a key with its value."""
 _IDENTITY = re.compile(
@@ -35,12 +36,12 @@ _IDENTITY = re.compile(
 
 
 class Sizes(NamedTuple):
-    """Sizes up to which parts of a block are not opened, in code points."""
+    """Largest sizes, in code points, of parts of a block that are not opened."""
 
     part: int
-    """Largest number of code points of a value, a row or a sentence that is not opened."""
+    """The size for a value, a row or a sentence."""
     whole: int
-    """The same for a function, a hunk, or a key with everything nested in it."""
+    """The size for a function, a hunk, or a key with everything nested in it."""
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class Node:
     """The series of its children."""
     items: int = 1
     is_anchor: bool = False
-    """Whether its siblings need it, as the members of a record need its name. If it is a container, they need
+    """True if its siblings need it, as the members of a record need its name. If it is a container, they need
     only the anchors in it."""
     wants: list[Node] = field(default_factory=list["Node"])
     """Nodes elsewhere in the tree that it needs, as `else` needs `if`. If one is a container, it needs only
@@ -62,17 +63,19 @@ class Node:
     role: Role = "content"
     """A frame is never kept alone: the nodes that want it come with it. Markup is never kept."""
     breaks: bool = False
-    """Whether a line break replaces it, if it is markup."""
+    """True if a line break replaces it; only for markup."""
 
     def open(self, children: list[Node], series: Series) -> None:
-        """Take children if they are more than one, or one that is open itself."""
+        """Set the children if there are several, or one that has children itself."""
         if len(children) > 1 or any(child.children for child in children):
             self.children, self.series = children, series
 
 
 def continues_sentence(line: str, below: str, signs: re.Pattern[str] = PREFIX) -> bool:
-    """Return whether a sentence of a comment or quotation goes on in the line below. Both lines begin with
-    the same of some `signs`."""
+    """Return whether a sentence of a comment or quotation continues in the line below.
+
+    Both lines must begin with the same sign, which `signs` matches.
+    """
     sign, next_sign = signs.match(line), signs.match(below)
     if sign is None or next_sign is None or sign[0].strip() != next_sign[0].strip():
         return False
@@ -82,7 +85,7 @@ def continues_sentence(line: str, below: str, signs: re.Pattern[str] = PREFIX) -
 
 
 def join_wrapped(text: str, lines: Sequence[Range]) -> list[Range]:
-    """Join the lines of comments and quotations over which a sentence goes on."""
+    """Join lines of comments and quotations if a sentence continues from one to the next."""
     joined: list[Range] = []
     last = (0, 0)
     for line in lines:
@@ -113,14 +116,14 @@ def mark_name(text: str, nodes: Sequence[Node]) -> None:
 
 
 def is_identity(key: str) -> bool:
-    """Return whether a key, such as `id` or `hostname`, says which record it belongs to."""
+    """Return whether a key, such as `id` or `hostname`, identifies its record."""
     return _IDENTITY.fullmatch(key) is not None
 
 
 def mark_identities(members: Sequence[Node], find_key: Callable[[Node], str | None]) -> None:
-    """Make anchors of the first members of a record that say which record it is, if they are short.
+    """Make anchors of the first short members that identify their record.
 
-    `find_key` returns the key of a member; None if the member holds others.
+    `find_key` returns the key of a member; None for a member that holds other members.
     """
     short = (member for member in members if member.end - member.start <= LONGEST_IDENTITY)
     named = (member for member in short if (key := find_key(member)) and is_identity(key))
@@ -134,8 +137,11 @@ def join_lines_below(text: str, start: int, end: int, size: int) -> list[Node]:
 
 
 def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the lines of a block; short neighbours share a part. The first line is their head, unless it is
-    one of a quotation or comment. A last line that only closes the block is no part of its own."""
+    """Return the lines of a block; short neighbours share a part.
+
+    The first line is their head, except in a quotation or comment. A last line that only closes the block is
+    not a separate part.
+    """
     lines = join_wrapped(text, list(find_lines(text, start, end)))
     if len(lines) < 2:
         return None
@@ -147,14 +153,13 @@ def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 
 
 def split_comments(lines: Lines, offset: int, index: int, end: int, longest: int) -> tuple[list[Node], int]:
-    """Return the comments in the lines `index` to `end` that stand alone, and the first line of the one that
-    belongs to the line `end`. Without such a comment, that line is `end`.
+    """Return the separate comments in the lines `index` to `end`, and the first line of the part below them.
 
-    Blank lines separate comments. The last comment belongs to the line `end` below it, if no blank line is
-    between them and it has at most `longest` code points.
+    Blank lines separate comments. That part begins at `end`, or with the last comment if no blank line is
+    between them and the comment has at most `longest` code points.
 
     Args:
-        offset: of the lines in the text that the nodes belong to.
+        offset: offset of the lines in the text of the nodes.
     """
     nodes: list[Node] = []
     while (start := lines.skip_blank(index)) < end:
@@ -169,7 +174,7 @@ def split_comments(lines: Lines, offset: int, index: int, end: int, longest: int
 
 
 def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int) -> list[Unit]:
-    """Return the units of a tree, in order. They hold every non-blank code point of it exactly once.
+    """Return the units of a tree, in order. They contain each of its non-blank code points exactly once.
 
     Args:
         series: the series of the root.

@@ -1,4 +1,4 @@
-"""The outline of a text that no parser reads: which lines a reader needs to understand another one.
+"""The outline of a text that no parser reads: the lines that a reader needs to understand others.
 
 The heads of a unit are the lines that explain it: the headings above it, the clause and the item around it,
 the less indented line above it, the first line of its record, log entry or list, its speaker or sender, the
@@ -32,7 +32,7 @@ _MAX_HEADS = 64
 """If a head needs more units than this, the blocks under it do not need them, so that chains stay short."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _SIGNS = re.compile(rf"[\W_]*|\s*[)\]}}]\W*null\W*|{enclosures.SILENT}")
-"""A line that says nothing: `}`, `} -> null` of Terraform, `\\hline` of LaTeX, or the number of a table."""
+"""A line without content: `}`, `} -> null` of Terraform, `\\hline` of LaTeX, or the number of a table."""
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[range]) -> dict[int, Link]:
@@ -55,9 +55,9 @@ class _LinkFinder:
         self._bodies: dict[int, int] = {}
         """Maps the unit of each line that is a head to the first unit under it."""
         self._comments = {-1, *(place.units[0] for place in places if enclosures.is_note(place))}
-        """Comments, and -1 for no unit. A head is kept with the first other unit under it."""
+        """Comments, and -1 in place of a unit. A head is kept with the first other unit under it."""
         self._names: dict[int, int] = {}
-        """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, whose body it shares."""
+        """Maps the unit of a line such as `h1,` to that of the line `h2 {` below, which has the same body."""
         self._records = Records(places)
         self._depths = Depths()
         self._around = surroundings.Surroundings(places)
@@ -133,7 +133,7 @@ class _LinkFinder:
         self._needs.update(dict.fromkeys(place.units, needs))
 
     def _find_heads(self, unit: int) -> Iterable[int]:
-        """Return the units that a unit needs; none if they are more than _MAX_HEADS."""
+        """Return the units that a unit needs; nothing if there are more than _MAX_HEADS."""
         return needs if len(needs := self._needs.get(unit, ())) <= _MAX_HEADS else ()
 
     def _head(self, unit: int, place: Place, depth: float = 0) -> Head:

@@ -1,8 +1,8 @@
 """Page breaks in the text of a document, with the numbers and the running heads around them.
 
-A form feed starts each page, or numbers of pages rise in lines of one form. The footer of a page and the
-running head of the next belong to no text, but stand in the middle of a sentence if it goes on in the next
-page.
+A form feed starts each page, or lines that are otherwise alike hold rising page numbers. The footer of a
+page and the running head of the next are not part of the text, although they interrupt a sentence that
+continues on the next page.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ _NUMBER = re.compile(
     r"[^\w\n]*(?:page\s+)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:of|/)\s*\d{1,4})?[^\w\n]*", re.IGNORECASE
 )
 _FOOTER = re.compile(r".*\[Page [\divxl]+\]\s*")
-"""A number that stands alone, and the last line of a page of an RFC."""
+"""A number alone in its line, and the last line of a page of an RFC."""
 _BLANK = re.compile(r"\n[^\S\n]*\n")
 _LINE_BREAK = re.compile("\n")
 _DIGITS = re.compile(r"\d+")
 _NARROW, _NEARLY_FULL = 36, 0.75
-"""Fewest code points of a line after which a sentence goes on with a capital: alone, and as a share of the
-lines above it."""
+"""Smallest length of a line after which a sentence may continue with a capital: in code points, and relative
+to the longest of the lines above it."""
 _SAMPLE = 600
-"""Code points on each side of a page break that are looked at."""
+"""Number of code points to read on each side of a page break."""
 _MOST_BLANK = 12
-"""Most blank lines between the text and the footer, or between the running head and the text."""
+"""Largest number of blank lines to skip after a form feed, and after a running head."""
 _NUMBERED_LINE = re.compile(
     r"\s*(?:(?P<first>\d{1,4})(?:\s+(?P<right>\D.*?))?|(?P<left>.*?\S)\s+(?P<last>\d{1,4}))\s*"
 )
 """A line with a number at its start or its end, or with only a number."""
 _LONGEST_HEAD = 140
-"""Most code points of a line with the number of a page."""
+"""Largest number of code points of a line with a page number."""
 _LONGEST_BESIDE, _FEWEST_LETTERS = 80, 8
-"""Most code points and fewest letters of a line that recurs beside it."""
+"""Largest number of code points and smallest number of letters of a line that recurs beside page numbers."""
 _SHORTEST_PAGE, _LONGEST_PAGE = 12, 110
-"""Fewest and most lines of a page."""
+"""Smallest and largest number of lines of a page."""
 _NEAR = 2
-"""Number of lines on each side of the number of a page that may recur."""
+"""Number of lines on each side of a page number that may recur."""
 _FEWEST_WORDS = 6
-"""Fewest words of a line whose sentence goes on in the next page."""
+"""Smallest number of words of a line with a sentence that continues on the next page."""
 
 
 class PageBreak(NamedTuple):
-    """What stands between the texts of two pages: `text[start:end]`."""
+    """The range between the texts of two pages: `text[start:end]`."""
 
     start: int
     end: int
     is_inside: bool
-    """Whether a sentence goes on in the next page."""
+    """True if a sentence continues on the next page."""
 
 
 def _continues_sentence(text: str, start: int, end: int) -> bool:
-    """Return whether a sentence goes on after the page break `text[start:end]`."""
+    """Return whether a sentence continues after the page break `text[start:end]`."""
     *above, left = [line.rstrip() for line in text[max(0, start - _SAMPLE) : start].split("\n")[-4:]]
     right = text[end : end + _SAMPLE].lstrip()[:1]
     if not left or not right or left.endswith((".", "!", "?")):
@@ -71,7 +71,7 @@ def _continues_sentence(text: str, start: int, end: int) -> bool:
 
 
 def remove_breaks(text: str, breaks: Sequence[PageBreak]) -> str:
-    """Return `text` with spaces for the page breaks. A single line break stays of one inside a sentence."""
+    """Return `text` with spaces for the page breaks. Inside a sentence, only the last line break is kept."""
     text = blank(text, [(start, end) for start, end, _ in breaks])
     return blank(text, [(start, end - 1) for start, end, is_inside in breaks if is_inside], _LINE_BREAK)
 
@@ -106,7 +106,7 @@ def _find_at_feeds(text: str) -> list[PageBreak]:
 
 
 def tie_halves(units: list[Unit], breaks: Sequence[PageBreak]) -> None:
-    """Make the two halves of a sentence with a page break inside need each other."""
+    """Make the two halves of a sentence that a page break divides need each other."""
     for start, _, is_inside in breaks:
         at = bisect_left(units, start, key=lambda unit: unit.start)
         if is_inside and 0 < at < len(units) and units[at - 1].end <= start:
@@ -114,7 +114,7 @@ def tie_halves(units: list[Unit], breaks: Sequence[PageBreak]) -> None:
 
 
 def _read_head(text: str, feed: int) -> tuple[str, int]:
-    """Return the first line of the page, without its numbers, and where it ends."""
+    """Return the first line of the page, with 0 for each number, and the offset of its end."""
     start = _skip_blank(text, feed + 1)
     start = text.rfind("\n", feed, start) + 1 or feed + 1
     end = len(text) if (at := text.find("\n", start)) < 0 else at
@@ -122,7 +122,7 @@ def _read_head(text: str, feed: int) -> tuple[str, int]:
 
 
 def _skip_blank(text: str, at: int) -> int:
-    """Return the start of the first line from `at` on that is not blank, or `at` if it is too far."""
+    """Return the start of the first non-blank line from `at` on, skipping at most `_MOST_BLANK` lines."""
     start = at
     for _ in range(_MOST_BLANK):
         end = text.find("\n", start)
@@ -133,7 +133,7 @@ def _skip_blank(text: str, at: int) -> int:
 
 
 def _find_footer(text: str, feed: int, first: int) -> int:
-    """Return where the text of a page ends: before its number, if one stands above the form feed."""
+    """Return the offset at which the text of a page ends: before the footer above the form feed, if any."""
     end = first + len(text[first:feed].rstrip())
     start = text.rfind("\n", first, end) + 1
     if start > first and (_NUMBER.fullmatch(text, start, end) or _FOOTER.fullmatch(text, start, end)):
@@ -142,12 +142,11 @@ def _find_footer(text: str, feed: int, first: int) -> int:
 
 
 def find_joined_pages(text: str) -> list[tuple[int, int]]:
-    """Return the ranges between the texts of two pages, in order: the number of a page, and lines beside it
-    that recur.
+    """Return the ranges between the texts of two pages, in order: page numbers and lines that recur there.
 
-    In lines of one form, a number rises by one or two from page to page. It is alone in its line on at least
-    three pages, unless it counts from 1 as items do, or a sentence goes on after it. Takes time linear in the
-    length of the text.
+    Page numbers are in lines that are otherwise alike, and rise by one or two from page to page. Either they
+    are alone in their lines on at least three pages and do not look like the numbers of list items, or a
+    sentence continues after one of them. The time is linear in the length of the text.
     """
     lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -173,7 +172,7 @@ def _find_rising(found: Sequence[tuple[int, int]]) -> list[int]:
     """Return the lines of the longest series of numbers that rise by one or two, a page apart.
 
     Args:
-        found: lines of one form, and the number in each.
+        found: the indices of lines that are otherwise alike, each with the number in it.
     """
     best: list[int] = []
     last: dict[int, tuple[int, int, int]] = {}  # for each number: its line, the number above it, the length
@@ -194,7 +193,7 @@ def _find_rising(found: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _find_furniture(lines: Sequence[str], pages: Sequence[int]) -> Iterator[range]:
-    """Yield the lines of the number of each page, with those beside it that recur beside another number."""
+    """Yield the line of each page number, with the lines beside it that recur beside another page number."""
     sides = [[_list_near(lines, at, step) for step in (-1, 1)] for at in pages]
     near = ({_normalize(lines[line]) for side in own for line in side} for own in sides)
     counts = Counter(chain.from_iterable(near))
@@ -225,7 +224,7 @@ def _normalize(line: str) -> str:
 
 
 def _is_in_sentence(lines: Sequence[str], furniture: range) -> bool:
-    """Return whether a sentence goes on in lower case after the number of a page."""
+    """Return whether a sentence continues in lower case after a page number."""
     above = _list_near(lines, furniture.start, -1)[:1]
     below = _list_near(lines, furniture.stop - 1, 1)[:1]
     if not above or not below:

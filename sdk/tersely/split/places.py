@@ -31,10 +31,10 @@ _EDIT = re.compile(r"[ \t]*\d+[ \t]+[-+~][ \t]")
 """The number and the sign before a line that a compiler proposes, in a run that has a line with only `|`."""
 RULE = re.compile(r"([-=*_~#+%]|\.(?=\.{3}))(?:\1|\s){0,200}|\s[.]\s*")
 ELISION = re.compile(r"\s*+(?:[│|]\s*+)?(?:\.{3}|…|⋮(?:\.{3})?)\s*")
-"""A line that stands for lines that a tool has left out, as compilers and maps of repositories do."""
+"""A line in place of lines that a tool left out, as compilers and maps of repositories print it."""
 _SIGN = re.compile(r"[ \t]*(?:[-+~]|-/\+) +")
 _SIGNED_BLOCK = re.compile(rf"{_SIGN.pattern}[\w\"][^\n]*[{{\[]\s*$")
-"""A line with a sign that opens a block of a plan. The other lines are indented as if signs were blanks."""
+"""A line with a sign that opens a block of a plan. Lines without signs have spaces in their place."""
 _FLAG = re.compile(r"[ ]+\*{2,3}[ ]+|[ ]*[-=]>[ ]+")
 """The sign of a line that is the current one, or was chosen. Other lines of the list have blanks instead."""
 _RIGHT = re.compile(r"[ ]*\d+(?=[\s:])")
@@ -57,7 +57,7 @@ ADMONITION = re.compile(
 
 @dataclass(slots=True, eq=False, repr=False)
 class Place:
-    """A block, and what decides which heads it has."""
+    """A block, with the properties that decide which heads it has."""
 
     block: Block
     units: range
@@ -70,13 +70,13 @@ class Place:
     line: str
     """Its first line."""
     is_text: bool
-    """Whether it is prose, an item or a single line."""
+    """True for prose, an item or a single line."""
     speaks: bool
-    """Whether another speaker begins here."""
+    """True if another speaker begins here."""
     is_remark: bool
-    """Whether it is a comment in a run of other lines."""
+    """True for a comment in a run of other lines."""
     is_apart: bool
-    """Whether it is the title of a record, with more blank lines above it than the record has inside."""
+    """True for the title of a record that has more blank lines above it than inside."""
     above: Place | None = None
     below: Place | None = None
     header: Sequence[Place] = ()
@@ -93,12 +93,12 @@ class Place:
 
     @property
     def has_body(self) -> bool:
-        """Whether the line below is indented more."""
+        """True if the line below is indented more."""
         return self.below is not None and self.below.indent > self.indent
 
     @property
     def is_titled(self) -> bool:
-        """Whether it is the first block below a heading."""
+        """True for the first block below a heading."""
         return self.above is not None and self.above.kind == "heading"
 
     @property
@@ -115,14 +115,14 @@ class Place:
 
     @property
     def is_announced(self) -> bool:
-        """Whether it is a heading such as `--- a ---` below a line with a colon that is alone in its run."""
+        """True for a heading such as `--- a ---` after a line that begins a run and ends with a colon."""
         above = self.above
         if above is None or not above.starts_run or above.kind != "line":
             return False
         return above.line.rstrip().endswith(":") and SECTION.match(self.line) is not None
 
     def closes_bracket(self, head: str) -> bool:
-        """Return whether it closes the bracket at the end of `head`, as `): int` does, and opens no other."""
+        """Return whether it closes the bracket at the end of `head`, as `): int` does, and opens none."""
         sign = self.line.lstrip()[:1]
         return bool(sign) and head.rstrip()[-1:] + sign in ("()", "[]", "{}") and not opens(self)
 
@@ -137,7 +137,7 @@ class Place:
 
     @property
     def has_one_line(self) -> bool:
-        """Whether one line alone is indented more below it."""
+        """True if exactly one line right below it is indented more."""
         last = self.below and self.below.below
         return self.has_body and (last is None or last.run != self.run or last.indent <= self.indent)
 
@@ -188,7 +188,7 @@ def _find_dialogues(blocks: Sequence[Block]) -> set[int]:
 
 
 def _find_indents(lines: Lines, blocks: Sequence[Block]) -> list[int]:
-    """Return the indent of each block, as its place among the blocks around it shows it."""
+    """Return the indent of each block, with regard to the blocks around it."""
     guttered = {block.run for block in blocks if block.line.strip() == "|"}
     has_signs = any(_SIGNED_BLOCK.match(block.line) for block in blocks)
     indents = [_find_indent(lines, block, has_signs, block.run in guttered) for block in blocks]
@@ -214,9 +214,9 @@ def _find_indents(lines: Lines, blocks: Sequence[Block]) -> list[int]:
 
 
 def _mark_callers(places: Sequence[Place]) -> None:
-    """Mark the lines that name who speaks in the paragraphs below. At least two names with a colon recur.
+    """Mark the lines that name the speaker of the paragraphs below. At least two names with a colon recur.
 
-    Many names that recur once or twice are labels, such as those of several notes of one form.
+    Many names that seldom recur are labels, such as those of several notes of one form.
     """
     alone = [p for p in places if p.starts_run and p.kind == "line" and not (p.block.prefix or p.has_body)]
     named = [p for p in alone if announces(p.line) and SPEAKER.match(p.line)]
@@ -229,8 +229,7 @@ def _mark_callers(places: Sequence[Place]) -> None:
 
 
 def _number_runs(lines: Lines, blocks: Sequence[Block]) -> list[int]:
-    """Return the number of the run of each block. A comment between the lines of a record is a part of its
-    run."""
+    """Return the run number of each block. A comment between the lines of a record is part of its run."""
     runs = [0]
     prefix, is_inside = blocks[0].prefix, False
     for above, block in pairwise(blocks):

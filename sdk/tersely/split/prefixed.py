@@ -37,7 +37,7 @@ _GRAPH = re.compile(r"(?:[*|\\/_] ?)+(?: *(?=(?:commit [0-9a-f]{7}|[A-Z][A-Za-z]
 _LEVEL = re.compile(r"\[(?:INFO|WARNING|ERROR|DEBUG)\](?: |$)")
 _MAVEN = re.compile(r"\[INFO\] (?:Scanning for projects\.|-{3})")
 _MARGIN = re.compile(r" *\|(?:  | *$)")
-"""The line at the left of all that pydoc says about a class."""
+"""The bar that pydoc prints in front of each line about a class."""
 _GUTTER = re.compile(
     rf"{_PROCESS.pattern}|\* +commit [0-9a-f]{{7}}|{_MAVEN.pattern}| *\|  \S.*[^|\s] *$", re.MULTILINE
 )
@@ -46,7 +46,7 @@ _MOST_PRINTED = 1_000
 
 
 def _read(line: str) -> tuple[int, str, int] | None:
-    """Return the number, the kind of sign and the length of the prefix of a line."""
+    """Return the number, the kind of sign and the length of the prefix of a line; None without a prefix."""
     match = _NUMBERED.match(line)
     if match is None:
         return None
@@ -83,7 +83,7 @@ def _skip_separators(lines: Lines, index: int) -> int:
 
 
 def _is_numbered(lines: Sequence[str], sign: str) -> bool:
-    """Return whether lines that begin with ascending numbers are those of a file, and not rows or times."""
+    """Return whether the ascending numbers in front of lines are line numbers, not cells or times."""
     bodies = [line[entry[2] :] for line in lines if (entry := _read(line))]
     if sign in ("tab", "pipe"):
         return not all("\t|"[sign == "pipe"] in body for body in bodies)
@@ -130,19 +130,20 @@ class Line(NamedTuple):
     body: int
     end: int
     is_apart: bool = False
-    """Whether it does not continue the line above."""
+    """True if it does not continue the line above."""
 
 
 Group = tuple[Sequence[Line], Sequence[Unit]]
-"""Lines, and the units of the body that share them."""
+"""Lines, and the units of the body that are in them."""
 
 
 class Prefixed:
-    """The lines of a text, and what is left of it without their prefixes.
+    """The lines of a text, and the text without their prefixes.
 
     Attributes:
-        are_scattered: whether they are single lines from all over a file.
-        body: the text without prefixes. A blank line sets lines apart that do not continue the line above.
+        are_scattered: True if they are single lines from all over a file.
+        body: the text without prefixes. A blank line is added above each line that does not continue the one
+            above it.
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class Prefixed:
         self.body = "".join(parts)
 
     def list_ranges(self) -> list[Range]:
-        """Return the ranges of the body whose lines follow each other in a file; one without numbers."""
+        """Return the ranges of the body with consecutive line numbers; a single range for a gutter."""
         return [*pairwise([0, *self._breaks, len(self.body)])]
 
     def list_scattered(self) -> list[Unit]:
@@ -189,7 +190,7 @@ class Prefixed:
         return units
 
     def estimate_source(self, unit: Unit) -> Unit:
-        """Return a unit of the text that is as long as a unit of the body, and begins at the same line."""
+        """Return a unit of the text that is as long as a unit of the body and begins on the same line."""
         start = self._lines[self._find_lines(unit)[0]].start
         return Unit(start, start + unit.end - unit.start, unit.kind, unit.divisible)
 
@@ -245,7 +246,7 @@ class Prefixed:
 
 
 def list_needs(groups: Sequence[Group], places: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """Yield the positions that each group needs. `places`: the positions of the units that it becomes."""
+    """Yield the positions that each group needs; `places` are those of the units made from each group."""
     owners = [number for number, (_, group) in enumerate(groups) for _ in group]
     for number, (_, group) in enumerate(groups):
         needed = {owners[need] for unit in group for need in unit.link.needs} - {number}
@@ -253,7 +254,7 @@ def list_needs(groups: Sequence[Group], places: Sequence[Sequence[int]]) -> Iter
 
 
 def merge_links(units: Sequence[Unit], otherwise: Series, needs: tuple[int, ...]) -> Link:
-    """Return the link of units that become one."""
+    """Return the link of a unit that several units are merged into."""
     links = [Link(otherwise, 1, ()) if unit.link is UNLINKED else unit.link for unit in units]
     series = links[0].series
     items = sum(link.items for link in links if link.series is series) if series else 1
@@ -262,7 +263,7 @@ def merge_links(units: Sequence[Unit], otherwise: Series, needs: tuple[int, ...]
 
 
 def read_prefixed(text: str, start: int, end: int) -> Prefixed:
-    """Return the lines of a block that one of PREFIXED has found."""
+    """Return the lines of a block that a format of PREFIXED found."""
     found = list(list_lines(text, start, end))
     if _GUTTER.match(text, start):
         pattern = _find_pattern(found[0][1])

@@ -1,4 +1,4 @@
-"""Prose: which lines are proven to be running text.
+"""Prose: detection of lines that are surely running text.
 
 Text that is not proven to be prose is split into whole lines. A line break either wraps a paragraph (see
 `wrapping`) or ends a unit.
@@ -33,32 +33,32 @@ SPEAKER = re.compile(
     )""",
     re.VERBOSE,
 )
-"""The start of a line of dialogue: a time, or a name with a colon, before or after which a time may be."""
+"""The start of a line of dialogue: a time, or a name with a colon and perhaps a time before or after it."""
 _PLAIN_NUMBER = re.compile(r"[\W_]*\d[\W\d_]*")
 _SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.) ?[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
 _NUMBER = re.compile(
     rf"(?:§+\s*|(?i:{COUNTED})\s+)?"
     r"(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})*[.)]*\s+"
 )
-"""The number of a clause. Its full stop ends no sentence."""
+"""The number of a clause. Its full stop does not end a sentence."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""
 _NUMBER_FIELD = re.compile(r"\s*[A-Za-z]\w*=\d")
 """The start of an entry such as `id=7 The crane lifts.`"""
 _COUNTS = re.compile(r"(?:\b\d+ [a-z]+(?: [a-z]+)?; ){2}")
-"""How many there are of several kinds, as in the last line of a report of tests."""
+"""Numbers of several kinds of things, as in the last line of a report of tests."""
 _CITATION = re.compile(
     r"[A-Z][\w'’-]+, [A-Z][\w'’.-]*[^.()]{0,80}(?:\.[^.()]{0,40}){0,4} "
     r"\((?:1[5-9]|20)\d\d[a-z]?(?:, [A-Z]\w+)?\)[.,:]"
 )
 """The start of an entry of a bibliography: authors and the year."""
 _SEPARATED = re.compile(r"\s[·|•]\s.*\s[·|•]\s")
-"""Facts in a line, with signs between them."""
+"""Items in a line with signs between them."""
 _USAGE = re.compile(r"(?:\]|\b[A-Z]{2,})\.\.\.(?:\s|$)|\[--?\w")
 """An argument that may be repeated, or an option in brackets, in the description of a command."""
 _POSITION = re.compile(r"[^\s:]*[./][^\s:]*[:-]\d+[:-]|\d+[:-](?=\s{2}|[^\w\s])")
-"""The place of a line in a file, as grep prints it: its number, perhaps behind a path."""
+"""The place of a line in a file, as grep prints it: its number, perhaps after a path."""
 _SYMBOL = re.compile(
     r"(?:^|\s)(?:(?:=>|->|:=|==|&&|\|\||[{}])(?:\s|$)|@\w+\(|\.{6,}|'[^\w\s']{1,3}' .*'[^\w\s']{1,3}' )"
 )
@@ -69,16 +69,16 @@ _MODE = re.compile(r"[-bcdlps][-rwxsStT]{9}[.+@]?\s")
 """The permissions of a file at the start of a line of `ls -l`. The file's name may be a dot, which is not
 the end of a sentence."""
 _DIAGNOSTIC = re.compile(r"\s*(?:[\w./\\-]+|[A-Za-z]:\\\S+)(?::\d+(?::\d+)?(?::|\s-)|\(\d+,\d+\):)\s+\S")
-"""The place in a file at the start of a message, whose sentences do not stand alone."""
+"""The place in a file at the start of a message. The sentences of the message are not separate units."""
 _SAMPLE = 2000
-"""Code points of a paragraph that show whether it is prose."""
+"""Number of code points of a paragraph to read to see whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
 """Lowest shares of words in prose: in a text with a sentence end; in such a text that does not begin with a
 word; in a text without a sentence end."""
 _RARE = 5
-"""Fewest words for each number in prose without a sentence end."""
+"""Smallest number of words for each number in prose without a sentence end."""
 _FEWEST_WORDS = 12
-"""Fewest words that a text without a sentence end needs to be prose."""
+"""Smallest number of words in prose without a sentence end."""
 _REPORT = re.compile(
     r"(?!.*[.!?]\s).*\s\.{3}|[A-Z\d]+(?:-[A-Z\d]+)*\.?(?:\s+[A-Z\d]+(?:-[A-Z\d]+)*\.?){1,5}"
     r"|\[ [^\[\]]{1,60} \]",
@@ -87,13 +87,13 @@ _REPORT = re.compile(
 """A line that says what is being done, such as `Listing cranes ...`; a few words in capitals; or a name in
 brackets."""
 _FEWEST_LINES, _NEARLY_ALL = 3, 0.8
-"""A paragraph of so many wrapped lines, with this share of words, is prose in spite of signs of code."""
+"""A paragraph of at least this many wrapped lines with this share of words is prose despite signs of code."""
 
 
 def split_prose(lines: Lines, first: int, end: int, edges: set[int]) -> Iterator[Block]:
     """Yield the lines first..end-1 as blocks: paragraphs that are proven to be prose, and whole lines.
 
-    None of the lines is blank. `edges`: where justified lines of the text end (`find_edges`).
+    The lines must not be blank. `edges` are the lengths of justified lines of the text (`find_edges`).
     """
     if first == end:
         return
@@ -253,7 +253,7 @@ def _is_running(texts: Sequence[str]) -> bool:
 
 
 def _has_end(text: str, start: int) -> bool:
-    """Return whether a sentence ends in `text[start:]`. The stop of `tel.` before a number ends none."""
+    """Return whether a sentence ends in `text[start:]`. It does not end at `tel.` before a number."""
     ends = [found.end() for found in _SENTENCE_END.finditer(text, start)]
     if ends and ends[-1] == len(text):
         return True

@@ -1,4 +1,4 @@
-"""Python: modules, also inside other texts; the elements in the brackets of a statement."""
+"""Python: modules, even inside other texts, and the elements in the brackets of a statement."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _STARTS_MODULE = re.compile(
 )
 _MODULE = re.compile(rf"#[^\n]*\n#|{_STARTS_MODULE.pattern}")
 WINDOW = 65_536
-"""Code points that are first read as Python, so that short sources in long texts take little time."""
+"""Number of code points to parse first, so that short modules in long texts take little time."""
 _MOST_ATTEMPTS = 5
 
 _IMPORT = ast.Import | ast.ImportFrom
 Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
-"""Errors of the parser besides SyntaxError. SystemError comes if another thread parses at the same time."""
+"""Errors of the parser besides SyntaxError. SystemError is raised if another thread parses at once."""
 
 _parsing = ProcessLock()
 _NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
@@ -107,7 +107,7 @@ def parse_start(body: str) -> tuple[ast.Module | None, int]:
 
 
 def is_module(module: ast.Module) -> bool:
-    """Return whether statements are Python, and not words that may be read as such."""
+    """Return whether statements are really Python, not words that happen to parse."""
     if any(isinstance(s, Declaration) for s in module.body) or _has_constants(module):
         return True
     return len(module.body) > 1 and any(isinstance(s, _IMPORT) for s in module.body)

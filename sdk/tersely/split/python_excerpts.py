@@ -1,7 +1,7 @@
-"""Excerpts of Python modules, as tools print them that read a part of a file.
+"""Excerpts of Python modules, as printed by tools that read a part of a file.
 
-An excerpt may begin and end inside a statement. Its chunks that parse are found. What opens and closes
-the first and the last statement is made up for the parser.
+An excerpt may begin and end inside a statement. It is read as chunks that parse. The missing start of the
+first statement and the missing end of the last one are made up for the parser.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from tersely.split.likeness import Likeness
 from tersely.split.lines import Lines, Range, find_indent, list_whole_lines
 
 _BLANK = sys.maxsize
-"""The indentation of a line without text."""
+"""The indentation given to blank lines."""
 _MOST_READ = 8 * python.WINDOW
-"""Most code points that are parsed to find the chunks of an excerpt. What is parsed twice counts twice."""
+"""Largest number of code points to parse for the chunks of an excerpt. Code parsed twice counts twice."""
 _CUT = re.compile(
     r"never closed|unterminated triple|expected an indented block|expected 'except'|unexpected EOF"
 )
-"""A part of the parser's message about a text that ends too early."""
+"""A part of the parser's message about code that ends too early."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _OPENERS = {")": "_(", "]": "[", "}": "{"}
 _MOST_OPENED = 3
-"""Largest number of brackets that an excerpt is taken to be in."""
+"""Largest number of open brackets that an excerpt is assumed to begin inside."""
 _QUOTES = re.compile(r"[a-zA-Z]{0,2}(\"{3}|'{3})")
 _SIGN = re.compile(
     r"""\#[^\n]* | (?P<quotes>\"{3}|'{3}).*?(?:(?P=quotes)|\Z)
     | \"(?:\\.|[^\"\\\n])*\" | '(?:\\.|[^'\\\n])*' | [()\[\]{}]""",
     re.VERBOSE | re.DOTALL,
 )
-"""A bracket, or a comment or a string, which may hold brackets."""
+"""A bracket; or a comment or a string, because these may contain brackets."""
 _TRY = re.compile(r"^(?P<indent>[ \t]*)try:[ \t]*$", re.MULTILINE)
 _DECORATOR = re.compile(r"^(?P<indent>[ \t]*)@\w", re.MULTILINE)
 _MOST_TRIES = 2
-"""Largest number of blocks of `try` that a cut text is taken to be in."""
+"""Largest number of `try` blocks that a cut text is assumed to end inside."""
 MOST_ADDED = _MOST_TRIES + 1
 """Largest number of lines that are made up at the end of a cut text."""
 _STATEMENT = re.compile(r"[ \t]*(?:(?:async )?def |class |@\w|import |from )")
@@ -55,14 +55,14 @@ EXCERPT = re.compile(
 _Compound = ast.If | ast.For | ast.While | ast.With | ast.Try
 _Block = _Compound | python.Declaration
 _BRANCH = re.compile(r"elif\b|(?:else|finally):|(?:except|case)\b[^\n]*:[ \t]*$", re.MULTILINE)
-"""The start of a branch. For the parser, `if` takes its place, if what is above it is missing."""
+"""The start of a branch. If the code above it is missing, `if` replaces it for the parser."""
 _OPERATOR = re.compile(r"[ \t]*(?:(?:and|or|in|is|if|for)\b|[-+*/|&%=<>.,:])")
-"""The start of a line that goes on with an expression above it."""
+"""The start of a line that continues an expression above it."""
 _CLOSER = re.compile(r"[ \t]*[)\]}]")
 
 
 _MOST_PROSE = 2
-"""Most lines of prose in the blocks with an error, without docstrings."""
+"""Largest number of lines of prose, other than docstrings, in the blocks with an error."""
 
 
 class Chunk(NamedTuple):
@@ -80,8 +80,8 @@ class Chunk(NamedTuple):
 def is_excerpt(text: str) -> bool:
     """Return whether most lines of a text are Python, and no line outside of Python is prose at the margin.
 
-    Such a text is an excerpt of a module. A block with an error has at most a few lines of prose, unless they
-    are a docstring. It has at most `python.WINDOW` code points, because a text may be parsed many times.
+    The blocks with an error may have only a few lines of prose that are not in a docstring. The text may have
+    at most `python.WINDOW` code points, because it may be parsed many times.
     """
     if len(text) > python.WINDOW or not EXCERPT.search(text):
         return False
@@ -147,18 +147,18 @@ def find_chunks(text: str) -> Sequence[Chunk]:
 
 
 class _Reading(NamedTuple):
-    """The module in the first lines of a text."""
+    """The module that was parsed from the first lines of a text."""
 
     module: ast.Module
     margin: int
     end: int
-    """Number of its lines."""
+    """Number of lines of the module."""
     below: int
-    """The same, with the block below it that has an error."""
+    """The same, including a block with an error below the module."""
 
 
 def _read(body: str, indents: Sequence[int], margin: int, *, is_cut: bool) -> _Reading | None:
-    """Read the lines of a text up to the first block with an error; None if no statement is above it."""
+    """Parse the lines of a text above the first block with an error; None if there is no statement."""
     module, end = _parse_cut(body) if is_cut else None, len(body)
     if module is None:
         module, end = python.parse_start(body)
@@ -176,12 +176,12 @@ def _read(body: str, indents: Sequence[int], margin: int, *, is_cut: bool) -> _R
 
 
 def _is_code(module: ast.Module) -> bool:
-    """Return whether statements are Python, and not words or settings that may be read as such."""
+    """Return whether statements are really Python, not words or settings that happen to parse."""
     return python.is_module(module) or any(isinstance(statement, _Compound) for statement in module.body)
 
 
 def _open_body(lines: str, opener: str, margin: int) -> str:
-    """Return lines without their margin, and with what opens their first statement."""
+    """Return lines without their margin, with `opener` in front of their first statement."""
     body = lines.lstrip(" \t")
     if not opener and (branch := _BRANCH.match(body)):
         opener, body = "if" if branch[0] == "elif" else "if _:", body[branch.end() :]
@@ -191,7 +191,7 @@ def _open_body(lines: str, opener: str, margin: int) -> str:
 def _list_openers(
     text: str, spans: Sequence[Range], indents: Sequence[int], first: int
 ) -> list[tuple[str, int]]:
-    """Return what may open the first statement of an excerpt, each with the indentation of the statement."""
+    """Return the texts that may open the first statement of an excerpt, each with its indentation."""
     closers = list(_find_closers(text))
     found: list[tuple[str, int]] = []
     for quotes in ('"""', "'''"):
@@ -216,7 +216,7 @@ def _list_openers(
 
 
 def _ends_text(text: str, spans: Sequence[Range], indents: Sequence[int], line: int) -> bool:
-    """Return whether quotes close a docstring: what is below them is indented less, or parses."""
+    """Return whether quotes close a docstring: the code below them is indented less, or parses."""
     below = next((i for i in range(line + 1, len(spans)) if indents[i] < _BLANK), None)
     if below is None or indents[below] < indents[line]:
         return True
@@ -226,7 +226,7 @@ def _ends_text(text: str, spans: Sequence[Range], indents: Sequence[int], line: 
 
 
 def _find_closers(text: str) -> Iterator[int]:
-    """Return the places of the first brackets that close what is opened above the text."""
+    """Yield the offsets of the first brackets that close brackets opened above the text."""
     depth = count = 0
     for sign in _SIGN.finditer(text):
         if sign[0] in _BRACKETS:
@@ -255,7 +255,7 @@ def _read_closing_line(
 
 
 def _parse_cut(body: str) -> ast.Module | None:
-    """Return the module of a text that may end inside a statement; None if it is no Python.
+    """Return the module of a text that may end inside a statement; None if it is not Python.
 
     The missing end is made up: quotes, brackets, an empty block, a function below a decorator, and a
     `finally` for each `try` around it.

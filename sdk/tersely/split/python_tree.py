@@ -1,6 +1,6 @@
 """Python opened by its syntax tree: into functions, classes, branches, parameters and constants.
 
-What is kept still parses.
+The kept parts still parse.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tersely.split.python_excerpts import MOST_ADDED, find_chunks, is_excerpt
 from tersely.units import Series
 
 _SHORT = 60
-"""Code points up to which neighbouring elements of a constant share a part, or a docstring joins its head."""
+"""Largest size, in code points, of elements that share a part, and of a docstring kept in its head."""
 _SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
 _OPENING = re.compile(r"\s*[a-zA-Z]?(\"{3}|'{3})")
 _SIGN = re.compile(r"\s*(?:/|\*(?!\*))")
@@ -56,7 +56,7 @@ def _open_excerpt(text: str, start: int, end: int, sizes: Sizes) -> Node:
             continue
         add_lines(start + chunk.start)
         first, last = start + chunk.start, start + chunk.end
-        # A module that was cut has lines more, which were made up.
+        # A module that was cut has further lines, which were made up.
         lines = [*list_whole_lines(text, first, last), *[(last, last)] * MOST_ADDED]
         tree = _Python(text, lines, sizes, chunk.margin)
         nodes += tree.read(chunk.module, first, last).children
@@ -66,7 +66,7 @@ def _open_excerpt(text: str, start: int, end: int, sizes: Sizes) -> Node:
 
 
 class _Python:
-    """Builds nodes from a syntax tree. A node has whole lines."""
+    """A builder of nodes from a syntax tree. A node has whole lines."""
 
     def __init__(self, text: str, lines: Sequence[Range], sizes: Sizes, margin: int) -> None:
         self._text = text
@@ -197,7 +197,7 @@ class _Python:
     def _open_parameters(self, first: int, last: int) -> list[Node]:
         """Return the nodes of the parameters in the head of a function, if each has whole lines.
 
-        Parameters before `/`, and those after `*`, need the sign. It is never kept for itself.
+        Parameters before `/`, and those after `*`, need the sign. It is never kept alone.
         """
         spans = self._find_elements(first, last, is_head=True)
         nodes: list[Node] = []

@@ -1,4 +1,4 @@
-"""Records: runs of lines whose first line tells what the others are about."""
+"""Records: runs of lines with a first line that tells what the others are about."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IG
 _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
 """The start of a line with a name, a colon and a value. `Hash Join  (cost=1)` is not such a line."""
 _VALUED = re.compile(r"\s*(?P<name>[^\W\d_][\w/-]*(?: [\w/-]+)?)(?:[ \t]*[:=][ \t]*| {2,}|\t+)\S")
-"""A line with a name and its value, which a sign or a gap divides."""
+"""A line with a name and its value, divided by a sign or a gap."""
 _FEWEST_PAIRED, _LONGEST_PAIRED = 4, 48
-"""Lines of a run in which names and values take turns, and code points of each."""
+"""Smallest number of lines of a run in which names and values take turns; largest size of each line."""
 MAX_TERM_WORDS = 3
-"""A line of at most this many words, with indented lines under it, is a term. Alone it says nothing."""
+"""Largest number of words of a term. A term says nothing without the lines below it."""
 _MAIL = re.compile(r"\s*(?:From|To|Cc|Subject|Date|Sent|Von|An|Betreff|Datum|Gesendet|De|À|Objet)\s?:\s")
 _LONG = 12
-"""Lines of a run from which on its first line heads the others only if half of them begin alike."""
+"""Above this number of lines, the first line of a run heads the others only if half of them begin alike."""
 _STEM = re.compile(r"[^\W\d_]+[^\w\s:](?=\w)")
-"""The start of a name such as `text/plain`. Lines of one list share it."""
+"""The start of a name such as `text/plain`, which lines of one list share."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -43,7 +43,7 @@ class Records:
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._is_single = not places or places[-1].run == 0
-        """Whether the text is one run."""
+        """True if the text is one run."""
         self._starts = Counter(first_word(place) for place in places if place.starts_run)
         """The first words of runs: records of one kind begin alike."""
         self.leads = set[Place]()
@@ -71,14 +71,14 @@ class Records:
                     names[place.run].append(place.line[: label.start("value")].strip())
         named = {run: found for run, found in names.items() if len(found) >= max(2, total[run] / 2)}
         self._records = {run for run, own in named.items() if len({*own}) * 2 > len(own) or own[0] in own[1:]}
-        """Runs in which at least half of the lines, and at least two, have a name and a value, if most names
-        differ or the first recurs."""
+        """Runs in which at least two lines, and at least half of all, have a name and a value. Most of their
+        names differ, or the first one recurs."""
         long = [run for run, count in total.items() if count > _LONG]
         self._mixtures = {run for run in long if shapes[run].most_common(1)[0][1] * 2 < total[run]}
-        """Long runs of which no half begins alike, such as the output of a build."""
+        """Long runs in which less than half of the lines begin alike, such as the output of a build."""
         self._named = _find_named(places)
         self.repeated = {place for run, place in _find_repeated(places) if run in self._records}
-        """The lines inside records with the name of their first line: each begins the next record."""
+        """Lines inside records with the same name as the first line. Each begins another record."""
         self.leads |= self._named | self.repeated
         self._last = {place.run: place for place in places}
         self._items = {place.run: place for place in places if place.kind == "list_item"}
@@ -86,7 +86,10 @@ class Records:
         self._tables = {place.run for place in places if place.kind in ("row", "table")}
 
     def _follows_preamble(self, place: Place) -> bool:
-        """Return whether a line begins as several runs do, and is right below a first line that does not."""
+        """Return whether a line is right below the first line of the text and begins as several runs do.
+
+        The first line must not begin like other runs.
+        """
         above = place.above
         if above is None or above.above or above.run != place.run or above.indent != place.indent:
             return False
@@ -142,15 +145,15 @@ class Records:
         return shape(place.line) != shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
 
     def titles_fields(self, place: Place) -> bool:
-        """Return whether a line of a few words is above the fields of its run. Alone it says nothing."""
+        """Return whether a line of a few words, which says nothing alone, is above the fields of its run."""
         is_title = place.run in self._records and is_term(place) and not LABEL.match(place.line)
         return is_title and place.line[:1].isupper()
 
     def heads_text(self, place: Place) -> bool:
         """Return whether the text after a record belongs to it, as the text of a mail belongs to its header.
 
-        A blank line or a rule is between them. A table is no such text if its title begins like the record. A
-        list is no header.
+        A blank line or a rule is between them. A table with a title that begins like the record does not
+        belong to it, and a record with list items is not a header.
         """
         is_mail = place.below and all(_MAIL.match(line.line) for line in (place, place.below))
         if place.run not in self._records or (len(self._records) < 2 and not is_mail):
@@ -191,7 +194,7 @@ def _is_above_items(place: Place) -> bool:
 
 
 def _is_remarked(place: Place) -> bool:
-    """Return whether a line has a name and a value, and only a heading above it that may be a comment."""
+    """Return whether a line with a name and a value is right below a heading that may be a comment."""
     above = place.above
     is_heading = above is not None and above.kind == "heading" and above.line.startswith("# ")
     is_first = above is not None and above.starts_run and above.run == place.run
@@ -216,7 +219,7 @@ def _find_named(places: Sequence[Place]) -> set[Place]:
 
 
 def _find_repeated(places: Sequence[Place]) -> Iterator[tuple[int, Place]]:
-    """Yield the run and the place of each line with the name that the first line of its run has.
+    """Yield the run and the place of each line with the same name as the first line of its run.
 
     A line right below another such line is not one of them.
     """
@@ -243,11 +246,11 @@ def first_word(place: Place) -> str:
 
 
 def find_pairs(places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield each value that is in the line below its name, and the name. In a run with a title, also yield
-    each name and the title.
+    """Yield each value that is in the line below its name, with the name. In a run with a title, also yield
+    each name with the title.
 
     All lines of such a run are short, and no name has a digit. In at least two runs, half of the values have
-    one. The first of an odd number of lines is the title.
+    one. If the number of lines is odd, the first line is the title.
     """
     runs = [list(group) for _, group in groupby(places, lambda place: place.run)]
     found = [lines for lines in runs if len(lines) >= _FEWEST_PAIRED and all(map(_is_short, lines))]

@@ -36,9 +36,9 @@ _END = re.compile(r"\.\.")
 _CLOSERS = {"TS": re.compile(r"\.TE\b"), "de": _END, "ig": _END}
 _NAME = re.compile(r"['.]\s*I[Pt]\b")
 _FILL = re.compile(r"['.]\s*(?:nf|fi|EX|EE)\b")
-"""The requests around lines that are shown as they are."""
+"""The requests around lines that are shown unchanged."""
 _TEXT = re.compile(r"[^\s'.]|['.]\s*(?:[BIR]{1,2}|SM|SB)\s")
-"""The start of a line of running text, which may be in a font of its own."""
+"""The start of a line of running text, perhaps in another font."""
 _STOP = re.compile(r"[.:!?][\"')\]]*(?:\\&|\\f[A-Z]|\s)*$")
 _COMMENT = '.\\" '
 _REQUEST = re.compile(
@@ -47,9 +47,9 @@ _REQUEST = re.compile(
     re.VERBOSE,
 )
 _FEWEST_SECTIONS, _FEWEST_REQUESTS, _LINES_PER_REQUEST = 2, 5, 8
-"""A page has at least so many sections, or so many requests, and one for each `_LINES_PER_REQUEST` lines."""
+"""A page has at least this many sections, or else this many requests and one for each of this many lines."""
 _DEEPEST = 4
-"""Most levels of indented lines that are opened."""
+"""Largest number of levels of indented lines to open."""
 
 
 def _find_roff_end(lines: Lines, index: int) -> int | None:

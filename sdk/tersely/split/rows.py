@@ -1,7 +1,7 @@
 """Rows of values with a separator between them, as in CSV files: RFC 4180, also with `;`, tabs or `|`.
 
-A record is one row, however many lines its quoted cells have. Also tables of AsciiDoc, records of databases
-with each value on a separate line, and branches below a row, as `├─` draws them.
+A record is one row, even if its quoted cells have several lines. Also tables of AsciiDoc, records of
+databases with each value on a separate line, and branches below a row, as `├─` draws them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_CELL = 5000
 _MOST_COMMENTS = 10
 _CLAUSE_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*[.)]?|\(?[a-z\d]{1,3}[.)]")
 _SAMPLE = 20
-"""Rows that show whether the first one has the names of the columns."""
+"""Number of rows to read to see whether the first one has the names of the columns."""
 _DATABASE_RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
 """The line above each record of a database."""
 _VALUE_LINE = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")

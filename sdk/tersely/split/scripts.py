@@ -1,7 +1,7 @@
-"""Sources of languages that no parser reads here, told by their shape: scripts, SQL and blocks in braces.
+"""Sources of languages without a parser here, recognised by their shape: scripts, SQL and blocks in braces.
 
-Also how deep the directives of C, the control lines of templates, and the lines between them are. They may
-stand at the margin, however the lines around them are indented.
+Also the depths of directives of C, of control lines of templates, and of the lines between them. They may be
+at the margin, whatever the indent of the lines around them.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tersely.runtime.cancellation import check_cancelled
 _sentencex: Any = sentencex  # a compiled module without types
 
 _CHUNK = 2000
-"""Code points that sentencex gets at a time."""
+"""Number of code points to give to sentencex at a time."""
 PHRASE = 40
 """Code points after which a space ends a unit in Thai and Lao, which mark neither words nor sentences."""
 
@@ -74,10 +74,10 @@ _ABBREVIATIONS = frozenset(
     etc al inc ltd co corp jr sr dr mr mrs ms st vs approx dept est ed eds trans cf ca fig no vol pp eg ie
     """.split()  # noqa: SIM905
 )
-"""Words whose full stop before a closing bracket may belong to the abbreviation."""
+"""Abbreviations that may end with a full stop before a closing bracket without ending a sentence."""
 
 _LONG = 300
-"""Code points above which a sentence is cut inside quotes and brackets too, which sentencex keeps whole."""
+"""Longer sentences, in code points, are cut even inside quotes and brackets, which sentencex keeps whole."""
 _PLAIN_STOP = re.compile(r"(?<!\w)(\w++)[\])]*[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*+[^\W\d_a-z])")
 
 _EXTRA_STOP = re.compile(r"[។៕།༎᙮]+[\"'”’»)\]]*\s*")
@@ -189,7 +189,7 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
 
 
 def is_abbreviation(word: str, following: str) -> bool:
-    """Return whether the full stop of a word ends no sentence, because of the text after it."""
+    """Return whether the text after a word shows that its full stop does not end a sentence."""
     word = word.lstrip("([\"'“")
     if word in _TITLES or word in _BEFORE_REST or (word in _BEFORE_NUMBER and _NUMBER.match(following)):
         return True

@@ -3,7 +3,7 @@
 A compression keeps or drops a unit as one. A unit is a sentence of proven prose, a line of any other text,
 or a block that makes no sense in parts: a code block, a table, a JSON value, a list item, a log entry.
 Offsets count the code points of the original text, whatever line breaks and invalid characters it contains.
-An HTML comment in prose is a unit, even in the middle of a sentence, and so is what stands between two pages.
+An HTML comment in prose is a unit, even in the middle of a sentence, and so is a break between two pages.
 
 Blocks are found in one pass over the lines. Each format has a pattern, which tells whether a block
 of the format may start at a line. If so, the format's module reads on. `prose` divides all other lines. A
@@ -80,13 +80,13 @@ _FORMATS = (
 _OUTSIDE_ITEMS = (*_FORMATS, COLUMNS, CSV)
 """These formats, and two that cannot start inside a list item."""
 _OWN_LINE = re.compile(r"[A-Z][a-z]+(?:: | \d{1,3} [-–—] )\S|\s+at \S+\(")
-"""A line such as `Decision: none` or `Item 2 - Ropes`, or a frame of a stack. It continues no item above."""
+"""A line such as `Decision: none` or `Item 2 - Ropes`, or a stack frame. It does not continue an item."""
 
 
 def split_units(text: str) -> list[Unit]:
-    """Return sorted units that do not overlap. Every code point that is not white space lies in exactly one.
+    """Return sorted units that do not overlap. Every code point that is not white space is in exactly one.
 
-    Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
+    Accepts any string, even with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
     text = unify_crlf(text)
     commands = find_commands(text)
@@ -187,7 +187,7 @@ def _split_blocks(lines: Lines) -> Iterator[Block]:
 def _find_structure(lines: Lines, index: int, starts_paragraph: bool) -> tuple[int, Kind] | None:
     """Return the index after the structure that starts at a line, and its kind; None for prose.
 
-    `starts_paragraph`: the line above is not prose.
+    `starts_paragraph` is true if the line above is not prose.
     """
     if structure := _find_format(_OUTSIDE_ITEMS, lines, index, starts_paragraph):
         return structure

@@ -1,7 +1,7 @@
 """Sessions: commands typed at a prompt, with the output of each below it.
 
-Each output is split separately, so that no heading in it applies to the next one. All units of an output need
-its command, and a command with output is kept only with a unit of it.
+Each output is split separately, so that its headings do not apply to the next one. All units of an output
+need its command, and a command with output is kept only with a unit of that output.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ _PROMPT = re.compile(
     )""",
     re.MULTILINE | re.VERBOSE,
 )
-"""What a program prints before a command. R's prompt, `>`, also marks quotations in mails, so it counts only
-before a call, an index or an assignment."""
+"""A prompt, which a program prints before a command. R's prompt, `>`, also marks quotations in mails, so it
+counts only before a call, an index or an assignment."""
 _CONTINUED = re.compile(r"\.{3}(?:\s|$)|\s*\.{3}:\s|\s{3,4}[-'\">]{1,2}>\s|[\w.]*[-'(][#>]\s")
 """A further line of a command, such as `... ` of Python or `    -> ` of MySQL."""
 _QUOTED = re.compile(r"^>{1,2} ", re.MULTILINE)
-"""A line of a quotation. In a text with such a line, `>>>` is a deeper quotation."""
+"""A line of a quotation. In a text with such lines, `>>>` is a nested quotation instead of a prompt."""
 
 
 def find_commands(text: str) -> list[Range]:
     """Return the ranges of the commands of a session.
 
-    A session has output, and begins with a prompt of a shell, or with another prompt that recurs. In any
-    other text, find none. A number is no command: the text may begin with a sum such as `$ 5`.
+    A session has output, and begins with a prompt of a shell or with another prompt that recurs. Return
+    nothing for any other text. A number after a single prompt is not a command, because a text may begin
+    with an amount such as `$ 5`.
     """
     start = len(text) - len(text.lstrip())
     first = _PROMPT.match(text, start) if start == 0 or text[start - 1] == "\n" else None
@@ -58,7 +59,7 @@ def find_commands(text: str) -> list[Range]:
 
 
 def _find_key(prompt: re.Match[str]) -> tuple[str | None, str]:
-    """Return what all prompts of a session share: the kind, and the name if the prompt is a name."""
+    """Return the parts that all prompts of a session share: the kind and, if the prompt has one, the name."""
     is_named = prompt.lastgroup == "name"
     return prompt.lastgroup, re.split(r"[(\[=#>]", prompt["name"])[0] if is_named else ""
 

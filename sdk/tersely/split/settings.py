@@ -44,7 +44,7 @@ _BARE = re.compile(r"[^\s\[\](){}<>;]+\s*$")
 _CODE = re.compile(r"(?:[;{(]|\w\(.*\))\s*$")
 _MOST_WORDS = 4
 _FEWEST = 3
-"""Fewest keys of settings without a section."""
+"""Smallest number of keys of settings without a section."""
 
 
 @dataclass(slots=True)
@@ -56,11 +56,11 @@ class _Statement:
     name: tuple[str, ...]
     is_header: bool = False
     is_array: bool = False
-    """Whether it begins an element of an array of tables."""
+    """True if it begins an element of an array of tables."""
     is_plain: bool = True
-    """Whether it could be a key without a section."""
+    """True if it could be a key outside of any section."""
     is_code: bool = False
-    """Whether it looks like a statement of a program."""
+    """True if it looks like a statement of a program."""
 
 
 class _Found(NamedTuple):
@@ -69,7 +69,7 @@ class _Found(NamedTuple):
     statements: Sequence[_Statement]
     end: int
     reached: int
-    """Index of the line before which there are no other settings."""
+    """Index of the first line that may begin other settings."""
     is_toml: bool
 
 
@@ -160,10 +160,10 @@ def _is_toml(text: str) -> bool:
 
 
 def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
-    """Return whether statements are those of settings, and not lines that happen to have a sign in them."""
+    """Return whether statements are settings, not other lines that happen to have a sign such as `=`."""
     keys = [statement for statement in statements if not statement.is_header]
     headers = [statement.name for statement in statements if statement.is_header]
-    # A header twice: several files, which lines above the sections name.
+    # A header that recurs shows several files, each named by a line above its sections.
     if len({*headers}) < len(headers) or sum(key.is_code for key in keys) * 2 > len(keys):
         return False
     around = [at for key in statements for at in (key.first - 1, key.end) if 0 <= at < len(lines)]
@@ -237,7 +237,7 @@ class _Builder:
         self.sign = "; " if not is_toml and any(map(_SEMICOLONS.match, lines.texts)) else "# "
         self._nodes: list[Node] = []
         self._tables: list[tuple[_Statement, Node]] = []
-        """The header and the node of the section that is read last, and of the arrays of TOML around it."""
+        """The headers and the nodes of the section being read and of the arrays of TOML around it."""
         self._arrays: set[tuple[str, ...]] = set()
         self._keys: dict[str, list[Node]] = {}
         """The last node with each key of the section."""
@@ -245,7 +245,7 @@ class _Builder:
         """Index of the line after the last statement."""
 
     def build(self, statements: Sequence[_Statement]) -> list[Node]:
-        """Return the nodes of the text; none if a section is in an array that another section has ended."""
+        """Return the nodes of the text; nothing if a section belongs to an array that is already closed."""
         for statement in statements:
             if not statement.is_header:
                 self._siblings().append(self._make_key(statement))
@@ -260,7 +260,7 @@ class _Builder:
         return self._tables[-1][1].children if self._tables else self._nodes
 
     def _add_section(self, header: _Statement) -> bool:
-        """Add a section. Return whether all arrays that it lies in are still open."""
+        """Add a section. Return whether all arrays that it is in are still open."""
         start = self._add_comments(header.first, 2 * self._part)
         self._close(header.name)
         node = Node(self._at(start), self._end(header.end))
@@ -285,13 +285,13 @@ class _Builder:
         if self._is_toml and node.end - node.start > self._part:
             self._open_array(node, statement)
         elif not self._is_toml:
-            # The last one of equal keys counts.
+            # If a key recurs, its last value is the valid one.
             node.wants = self._keys.setdefault(statement.name[0].lower(), [])
             node.wants[:] = [node]
         return node
 
     def _close(self, name: tuple[str, ...]) -> None:
-        """Close the sections that a section with this name is not a part of."""
+        """Close the sections that do not contain a section with this name."""
         self._keys = {}
         while self._tables:
             table, node = self._tables[-1]
@@ -316,7 +316,7 @@ class _Builder:
         return start
 
     def _open_array(self, node: Node, statement: _Statement) -> None:
-        """Open an array with elements on lines of their own."""
+        """Open an array if its brackets and elements are on separate lines."""
         texts = self._lines.texts
         first, last = texts[statement.first], texts[statement.end - 1]
         if not first.rstrip().endswith("[") or last.strip() != "]":

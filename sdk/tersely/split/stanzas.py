@@ -22,16 +22,16 @@ _FIELD = re.compile(rf"(?P<indent>[ \t]*)(?P<name>{_NAMED}){_SEPARATOR}(?P<value
 _SIGNS_ALONE = re.compile(r"[^\w\s]+\s*")
 """A line such as `-`. The fields above it, down from the last such line, are one part of the stanza."""
 _NAME = re.compile(r"name|id|title|package|path|unit", re.IGNORECASE)
-"""The label of a field that identifies its stanza, even if it does not come first."""
+"""The name of a field that identifies its stanza even if another field is first."""
 _LONGEST_NAME = 200
 _FEWEST_FIELDS = 2
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
-    """Return the index after two or more stanzas; None if there are none, or half of the values are prose.
+    """Return the index after two or more stanzas; None if there are fewer, or half of the values are prose.
 
-    There are none either if a field that begins one of them is elsewhere too: the records go on below blank
-    lines.
+    Also return None if a field that begins a stanza occurs elsewhere in the text: then the records contain
+    blank lines.
     """
     start = end = index
     known = {field["name"] for field in [_FIELD.match(lines.texts[index])] if field}
@@ -87,7 +87,7 @@ def _read_fields(lines: Lines, index: int, known: set[str]) -> list[re.Match[str
 
 
 def _opens(lines: Lines, index: int) -> bool:
-    """Return whether a line announces deeper lines. Such a record has an outline of its own."""
+    """Return whether a line announces indented lines. Such a record is an outline, not a stanza."""
     is_announced = lines.texts[index].rstrip().endswith(":")
     return is_announced and index + 1 < len(lines) and lines.indent(index + 1) > lines.indent(index)
 
@@ -111,7 +111,7 @@ WHOLE_STANZAS = WholeFormat(
 
 
 def open_stanzas(text: str, start: int, end: int, sizes: Sizes) -> Node:
-    """Return the tree of stanzas. In each, all fields need the first, and the others that name the stanza."""
+    """Return the tree of stanzas. All fields of a stanza need its first field, and others that name it."""
     stanzas: list[Node] = []
     above = start
     column, part = -1, 0

@@ -1,4 +1,4 @@
-"""Decisions about a line that depend on the lines around it, in a text that no parser can read."""
+"""Decisions about lines that depend on the lines around them, for text that no parser can read."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ class Surroundings:
         said = {p for p in places if p.run < self._last_entry and p.below and p.below.kind != "log"}
         no_headings = {*self.comments.values(), *posts, *second, *last, *said} - self.dividers
         self.comment_units = {p.units[0] for p in no_headings if p.kind == "heading"}
-        """Comments, and lines of posts and of what entries of a log say, that look like headings."""
+        """The first units of comments, lines of posts and text of log entries that look like headings."""
         self._has_answers = (">", "<") in {(a.block.prefix, b.block.prefix) for a, b in pairwise(places)}
-        """Whether lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
+        """True if lines that begin with `<` answer those with `>`, as `curl -v` prints them."""
         self._first_lines = {place.run: place.line for place in reversed(places)}
         titles = {place: first_word(place) for place in headlines.find_possible_titles(places)}
         counts = Counter(word for word, _ in {(word, place.line) for place, word in titles.items()})
@@ -124,7 +124,7 @@ class Surroundings:
         return below is not None and below.indent == place.indent and not _GAPPED.match(below.line)
 
     def find_subject(self, place: Place) -> Place | None:
-        """Return the place above that a line continues although it is not indented more; None if none is.
+        """Return the place above that a line continues although it is not indented more; None without one.
 
         An exception continues the line above it, and a cause the exception above its stack. An item such as
         `- locked` continues the last line without a bullet. A line without the sign that begins the fields
@@ -151,7 +151,7 @@ class Surroundings:
         """Return whether a block ends the answer to the quotation above it, as the next quotation does.
 
         If lines with `<` answer lines with `>`, neither these answers nor empty quoted lines end it, but a
-        list item does. Otherwise any block with a prefix such as `>` ends it.
+        list item and any other block with a prefix do. Otherwise, any block with a prefix ends it.
         """
         if not self._has_answers:
             return place.block.prefix != ""
@@ -191,7 +191,7 @@ class Surroundings:
         return place.starts_run and place.is_text and place.indent <= step.indent
 
     def ends_entry(self, place: Place, entry: Head | None) -> bool:
-        """Return whether a block is not part of the log entry above it. In a log, a blank line ends none."""
+        """Return whether a block is outside the log entry above it. In a log, blank lines do not end it."""
         return entry is None or place.run > max(entry.run, self._last_entry)
 
     def continues_value(self, place: Place, label: Head) -> bool:
@@ -205,8 +205,8 @@ class Surroundings:
     def is_announced(self, place: Place, announcer: Head, is_inside: bool) -> bool:
         """Return whether `announcer` announces a block, and note in `announcer` how far it reaches.
 
-        `announcer` is a line that ends with a colon. `is_inside`: whether the block has a parent, a line
-        above that is indented less. Then a single line may be indented less than `announcer`.
+        `announcer` is a line that ends with a colon. `is_inside` is true if the block has a parent (a line
+        above that is indented less). Then a single line may be indented less than `announcer`.
         """
         run = place.run
         above = place.above or place
@@ -260,7 +260,7 @@ def is_option(place: Place) -> bool:
 
 
 def is_clause(place: Place, clause: re.Match[str]) -> bool:
-    """Return whether paragraphs below a numbered one belong to it: its number has a dot, or it is long."""
+    """Return whether a numbered paragraph includes those below it: its number has a dot, or it is long."""
     is_long = place.block.end - place.block.start > _LONG_CLAUSE
     return not clause["word"] and ("." in clause["number"] or is_long)
 
@@ -280,7 +280,7 @@ def is_clause_title(place: Place) -> bool:
 
 
 def has_only_paragraphs(lines: Lines, blocks: Sequence[Block]) -> bool:
-    """Return whether all blocks are paragraphs, and none looks like a head of others."""
+    """Return whether all blocks are paragraphs, none of which looks like a head of others."""
     edges = [(lines.texts[b.first], lines.texts[b.last - 1]) for b in blocks if b.kind == "sentence"]
     heads = (_MAYBE_HEAD.match(a) or announces(b) or (a == b and is_question(a)) for a, b in edges)
     return len(edges) == len(blocks) and not any(heads)

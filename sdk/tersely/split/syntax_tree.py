@@ -1,8 +1,7 @@
 """Sources of languages with a grammar of tree-sitter, if the extra `code` is installed.
 
 They are opened by their syntax tree: lists of declarations, statements, cases and values lose members.
-What is kept still parses, because only members of such lists are left out, and only those that have lines of
-their own.
+The kept parts still parse, because only members of such lists are left out, and only those on separate lines.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ _LONGEST = 1_000_000
 """Largest number of code points of a source that is parsed."""
 _CHUNK = 65_536
 _READINGS = 16
-"""How often the parser may read a text. It reads to the end for each comment that is not closed."""
+"""Number of times that the parser may read a text. It reads to the end for each unclosed comment."""
 _STEPS, _BYTES_A_STEP = 100, 32
-"""The parser may call back 100 times, and once more for every 32 bytes. A source needs at most one call for
-80 bytes."""
+"""The parser may call back 100 times, and once more for every 32 bytes. A real source needs at most one call
+for 80 bytes."""
 _LINE = re.compile(
     r"^[ \t]*(?:import|export|const|let|var|function|class|interface|type|use|fn|pub|package|using|//|/?\*"
     r"|#|@)|[{}(),;:>][ \t\r]*$"
@@ -50,7 +49,7 @@ _LISTS = frozenset(
         "use_list", "var_spec_list"
     }
 )  # fmt: skip
-"""Types of nodes whose members may be left out, one without the others."""
+"""Types of nodes with members that may be left out one by one."""
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _PREFIXES = frozenset({"decorator", "attribute_item", "attribute_list"})
 """Nodes above a declaration that say nothing without it."""
@@ -115,7 +114,7 @@ def _parse_as(grammar: Grammar, data: bytes) -> SyntaxNode | None:
         return None
     from tree_sitter import Parser  # it is there if the language is
 
-    parser = Parser(language)  # a new one: a stopped parser would go on with its last text
+    parser = Parser(language)  # a new one, because a stopped parser would continue with its last text
     steps = count(1)
     most = _STEPS + len(data) // _BYTES_A_STEP
 
@@ -170,7 +169,7 @@ def open_source(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
 
 
 def _is_misread(text: str, node: Node) -> bool:
-    """Return whether a part has an `#if` or an `#endif` without the other, or a head has several.
+    """Return whether a part has an `#if` without its `#endif` or the reverse, or a head has several.
 
     Macros that look like calls mislead the grammar of C.
     """
@@ -192,12 +191,12 @@ class _Group(NamedTuple):
 
 
 class _Source:
-    """Builds nodes from a syntax tree."""
+    """A builder of nodes from a syntax tree."""
 
     def __init__(self, text: str, start: int, body: str, sizes: Sizes) -> None:
         self._text, self._start, self._sizes = text, start, sizes
         self._offsets: Sequence[int] | None = None
-        """The code point in which each byte lies; None if all characters have one byte."""
+        """Index of the code point that each byte is part of; None if all characters have one byte."""
         if not body.isascii():
             widths = [len(character.encode("utf-8", "surrogatepass")) for character in body]
             self._offsets = [at for at, width in enumerate(widths) for _ in range(width)] + [len(body)]
@@ -228,7 +227,7 @@ class _Source:
         return groups
 
     def _find_members(self, node: SyntaxNode) -> list[_Group]:
-        """Return the members of a list that have lines of their own; none if they cannot be told apart."""
+        """Return the members of a list that are on separate lines; nothing if they cannot be told apart."""
         if node.type not in _LISTS:
             return []
         groups = self._group(node)
@@ -309,7 +308,7 @@ class _Source:
         return node
 
     def _find_lists(self, node: SyntaxNode) -> Iterator[list[_Group]]:
-        """Yield the members of each list in a syntax node, but of none that is inside another."""
+        """Yield the members of each outermost list in a syntax node."""
         nodes = [node]
         while nodes:
             inner = nodes.pop()

@@ -19,7 +19,7 @@ _CELL = re.compile(r"\S+(?: \S+)*")
 _TITLE = re.compile(r"\s*(?:Table|Tab\.|Tabelle|Tableau|Tabla)\s+\w+(?:\.\d+)*[.:]", re.IGNORECASE)
 """The title of a table with a number."""
 _MOST_LINES = 6
-"""Largest number of lines of a block that are looked at."""
+"""Largest number of lines of a block to read."""
 
 
 def find_headers(
@@ -30,13 +30,13 @@ def find_headers(
 
     A rule is below the names. A run below belongs to the table if a line at the start of one of its blocks
     fits the rule or has enough cells. Without a rule, the next blocks of the first row's run may belong to
-    it, and so do the runs right below whose cells begin at the same columns.
+    it, and so do the runs right below if their cells begin at the same columns.
     """
     found: dict[Place, Sequence[Place]] = dict([*_find_spaced(places), *_find_listed(places)])
     header: Sequence[Place] = ()
     columns: Sequence[Range] = ()
     run: list[Place] = []
-    table: int | None = None  # the run of a table whose first row names the columns
+    table: int | None = None  # the run of a table that names its columns in the first row
     for number, place in enumerate(places):
         above, ruler = place.above, lines.texts[place.block.last - 1]
         if _RULER.match(ruler):
@@ -70,7 +70,7 @@ def find_headers(
 
 
 def _names_columns(place: Place, lines: Lines) -> bool:
-    """Return whether a block is a table whose first row names the columns."""
+    """Return whether a block is a table that names its columns in the first row."""
     below = lines.texts[place.block.first + 1 : place.block.last]
     return place.kind == "row" and are_names(place.line, below[:2])
 
@@ -130,7 +130,7 @@ def _fits(place: Place, lines: Lines, columns: Sequence[Range]) -> bool:
 
 
 def _has_all_cells(place: Place, columns: Sequence[Range]) -> bool:
-    """Return whether a cell, after a gap or at the margin, begins at each column but perhaps one."""
+    """Return whether a cell, after a gap or at the margin, begins at all columns, or all but one."""
     starts = {cell.start() for cell in _CELL.finditer(place.line)}
     cells = [start for start, _ in columns if start in starts]
     return place.kind in ("row", "line") and len(cells) > 1 and len(starts) <= len(cells) + 1

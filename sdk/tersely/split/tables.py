@@ -1,4 +1,4 @@
-"""Tables whose columns are drawn, or that have a rule below the names of their columns."""
+"""Tables with drawn columns, or with a rule below the names of their columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GRID_LINE = re.compile(
 """The first line of a grid, but not that of a tree such as `+--- crane`."""
 _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
 _TITLE = re.compile(r"[ \t]*(\|++)(?=[^|\n]*\w)[^|\n]*+\1[ \t]*\n[ \t]*\|*\+-[-+|]*[ \t]*$", re.MULTILINE)
-"""The title of a box in a table of AWS: the more bars, the deeper."""
+"""The title of a box in a table of AWS. Titles with more bars are deeper."""
 _PIPED_ROW = re.compile(r"\s*\|.*\|\s*$")
 _DASHES = re.compile(r"-{10,}\s*$")
 _DASHED_ROW = re.compile(rf"{_PIPED_ROW.pattern}|{_DASHES.pattern}")
@@ -33,7 +33,7 @@ _RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+$")
 _CONTINUED = re.compile(r"[^\n]*\+(?:\||[ \t]*$)")
 _MOST_HEAD_LINES = 6
 _LONGEST_SIMPLE = 200
-"""Lines of a simple table of reStructuredText."""
+"""Largest number of lines of a simple table of reStructuredText."""
 
 
 def _find_title_end(lines: Lines, index: int) -> int | None:

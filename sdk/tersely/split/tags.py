@@ -1,8 +1,8 @@
-"""What `cycles` finds records from: the regions of a text, and the tags of their lines.
+"""Regions of a text and tags of its lines, from which `cycles` finds records.
 
-A region is a part of a text in which it looks for records. The tag of a line is the first word with the signs
-before it, or the pattern of that word if the word itself is a value. In a format without indentation it tells
-a reader what the line is. A preface is a line above the first line of its record, in the same paragraph.
+A region is a part of a text to search for records. The tag of a line is the first word with the signs before
+it, or the pattern of that word if the word itself is a value. In a format without indentation, it tells a
+reader what the line is. A preface is a line above the first line of its record, in the same paragraph.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LEVEL = re.compile(r"(\d{1,2}) (?:@|[^\W\d])")
 """A level at the start of a line."""
 FEWEST_RECORDS = 3
 _FEWEST_LETTER_LINES, _MOST_LETTERS = 12, 12
-"""Fewest lines, and most different letters, of a format whose tags are single letters."""
+"""Smallest number of lines, and largest number of different letters, of a format with letters as tags."""
 _OTHERS = ("heading", "log", "code", "html", "xml", "settings")
 """Kinds of blocks that are never part of a cycle."""
 
@@ -41,7 +41,7 @@ _OTHERS = ("heading", "log", "code", "html", "xml", "settings")
 class Tag(NamedTuple):
     text: str
     is_literal: bool
-    """Whether it is the word itself, not its pattern."""
+    """True if it is the word itself, not its pattern."""
 
     @property
     def has_word(self) -> bool:
@@ -49,17 +49,17 @@ class Tag(NamedTuple):
 
     @property
     def may_begin(self) -> bool:
-        """Whether lines with this tag may begin records. Lines such as `^` and `END LC_TIME` end them."""
+        """True if lines with this tag may begin records. Lines such as `^` and `END LC_TIME` end them."""
         return self.has_word and not _END.match(self.text)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the pattern of a word or a number without a sign. Many lines have it by chance."""
+        """True for the pattern of a word or a number without a sign, which many lines have by chance."""
         return not self.is_literal and self.text[0].isalnum()
 
     @property
     def is_word(self) -> bool:
-        """Whether it is the pattern of a word of letters."""
+        """True for the pattern of a word of letters."""
         return not self.is_literal and self.text[:-1].isalpha()
 
 
@@ -89,7 +89,7 @@ def _choose(literal: Sequence[str], patterns: Sequence[str], region: Sequence[Pl
 
 
 def _read_letters(region: Sequence[Place]) -> Tags:
-    """Return the first letter of each line if the tags are letters right before values; otherwise nothing."""
+    """Return the first letter of each line if values follow these letters directly; otherwise nothing."""
     starts = [_match(place.line) for place in region]
     letters = Counter(word[0] for sign, word in starts if not sign and word)
     words = len({word for sign, word in starts if not sign})
@@ -105,7 +105,7 @@ def _read_letters(region: Sequence[Place]) -> Tags:
 def _read_words(region: Sequence[Place], *, prefer_signs: bool = False) -> Tags:
     """Return the first word of each line with the signs before it, or its pattern if the word is unique.
 
-    `prefer_signs`: whether the signs at the start of a line alone are its tag.
+    With `prefer_signs`, the signs at the start of a line are its tag, without the word after them.
     """
     starts = [_match(place.line) for place in region]
     words = [(prefer_signs and sign) or sign + word for sign, word in starts]
@@ -115,8 +115,8 @@ def _read_words(region: Sequence[Place], *, prefer_signs: bool = False) -> Tags:
 def _read_pairs(region: Sequence[Place]) -> Tags:
     """Return the first two words of each line, or the tag of the first if no other line begins with both.
 
-    Return nothing for messages of a compiler, which begin with a file and a line number, nor for lines that
-    all begin with the same word: each may be a record.
+    Return nothing for messages of a compiler, which begin with a file and a line number, or if all lines
+    begin with the same word, because each of them may be a record.
     """
     if any(_MESSAGE.match(place.line) for place in region) or len({*map(first_word, region)}) == 1:
         return ()
@@ -132,7 +132,7 @@ def _read_pairs(region: Sequence[Place]) -> Tags:
 
 
 def _shape(word: str) -> str:
-    """Return the pattern of capital and small letters and numbers of a word."""
+    """Return the pattern of capitals, small letters and numbers in a word."""
     return _SMALL.sub("a", _CAPITALS.sub("A", _NUMBERS.sub("9", word)))
 
 
@@ -141,12 +141,12 @@ READERS = (_read_letters, _read_words, _read_pairs, partial(_read_words, prefer_
 
 
 def is_regular(tags: Tags) -> bool:
-    """Return whether the same tags follow each other again and again."""
+    """Return whether the same pairs of successive tags recur."""
     return len(set(pairwise(tags))) * 2 <= len(tags) + 1
 
 
 def has_value(tag: Tag, place: Place) -> bool:
-    """Return whether a line has a value after its tag, or is a value with a sign."""
+    """Return whether a line has a value after its tag, or begins with a sign and a value."""
     rest = _TAG.sub("", place.line, count=1)
     return any(map(str.isalnum, rest)) if tag.is_literal else not tag.is_plain
 
@@ -209,11 +209,11 @@ def find_regions(places: Sequence[Place], starts: Container[Place]) -> Iterator[
 
 
 def are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
-    """Return whether the runs are the records.
+    """Return whether the runs, not the cycles, are the records.
 
-    Each cycle begins right below the first line of a run, or all runs begin with one word and hold at most
-    one start, or runs inside the cycles are like those that begin them. Or all runs but the first are alike,
-    and some cycles begin inside them, as notes inside the messages of a compiler.
+    They are in four cases: each cycle begins right below the first line of a run; all runs begin with one
+    word and have at most one start each; runs inside the cycles are like those that begin them; or all runs
+    but the first are alike and some cycles begin inside them, as notes inside the messages of a compiler.
     """
     starts = [at for at in {*owners} if at is not None and owners[at] is None]
     if _have_siblings(region, starts):
@@ -230,8 +230,10 @@ def are_runs(region: Sequence[Place], owners: Sequence[int | None]) -> bool:
 
 
 def _have_siblings(region: Sequence[Place], starts: Sequence[int]) -> bool:
-    """Return whether all lines at `starts` begin runs, and other runs have names of their own but are alike:
-    their next two lines are of the same kinds."""
+    """Return whether all lines at `starts` begin runs, and the other runs are like these.
+
+    Runs are alike if their next two lines are of the same kinds. The other runs have different first words.
+    """
     if not all(region[at].starts_run or region[at].is_titled for at in starts):
         return False
     forms = {_find_form(region[at]) for at in starts}
@@ -242,9 +244,9 @@ def _have_siblings(region: Sequence[Place], starts: Sequence[int]) -> bool:
 
 
 def _find_form(place: Place) -> tuple[str, str, str] | None:
-    """Return the kinds of the two lines below the first line of a run, and how the first of them begins.
+    """Return the kinds of the two lines below the first line of a run, and the shape of the first of them.
 
-    Return None if the run has no two lines there.
+    Return None if the run has fewer lines.
     """
     second = place.below
     third = second.below if second else None

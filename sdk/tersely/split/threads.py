@@ -1,4 +1,4 @@
-"""Threads: comments below comments, each below a line that says who wrote it and how long ago."""
+"""Threads: nested comments, each below a line that says who wrote it and how long ago."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _FEWEST = 3
 
 
 class Thread:
-    """The comments of a text, each with a header, and which of them answer which.
+    """The comments of a text, each with a header, and the comments that each one answers.
 
-    A comment that is indented more, or quoted more often, than one above it answers that one. Headers are at
-    least three lines with a time such as `3 hours ago`, each right above a text.
+    A comment answers the nearest one above that is quoted less often or indented less. Headers are at least
+    three lines with a time such as `3 hours ago`, each right above a text.
     """
 
     def __init__(self, places: Sequence[Place]) -> None:
@@ -62,5 +62,5 @@ def _is_header(place: Place) -> bool:
 
 
 def _find_depth(place: Place) -> tuple[int, int]:
-    """Return how often a block is quoted, and its indent."""
+    """Return the number of quotations around a block, and its indent."""
     return place.block.prefix.count(">"), place.indent

@@ -49,22 +49,22 @@ BACK_MATTER = re.compile(
     r"|funding|contributors|glossary|index|endnotes|conflicts? of interest|supplementary materials?)\s*",
     re.IGNORECASE,
 )
-"""The title of a part at the end of a text, which is in none of the numbered sections above it."""
+"""The title of a part at the end of a text, outside of the numbered sections above it."""
 _PAIR = re.compile(r"\s*\[(?:\w+ \"[^\"]*\"|[^\]\n]*[<|][^\]\n]*)\]\s*$")
-"""A name and its value in brackets, or arguments of a command such as `[--size <n>]`. Brackets next to them
-are no titles."""
+"""A name and its value in brackets, or arguments of a command such as `[--size <n>]`. Other brackets next to
+them are not titles."""
 _NUMBERS = re.compile(r"\d+ [a-z][^,]*, \d+ [a-z]|\d+\s{4,}\d|\d{1,2}:\d\d\b")
-"""How many there are of each kind, two columns of numbers, or a time. They are no titles."""
+"""Numbers of things, two columns of numbers, or a time. Such lines are not titles."""
 _VERDICT = re.compile(r".* > .*(?:PASSED|FAILED|SKIPPED)")
-"""A test and its result. It is no title."""
+"""A test and its result. Such a line is not a title."""
 _LONGEST_SECTION = 200
 _MOST_TITLE_WORDS, _MOST_INDENT, _NEAR = 12, 3, 3
 _DESCRIBED = re.compile(r"\S+(?: \S+)*?(?: {2,}|\t+)[a-z]")
 """A term, a gap, and its description, as in `126    if the crane cannot lift`."""
 CENTRED = 8
-"""Smallest margins of a centred title, and their largest difference."""
+"""Smallest margin on each side of a centred title, and the largest difference of these margins."""
 _LONG_PROSE = 40
-"""Fewest code points of a paragraph right below its title."""
+"""Smallest number of code points of a paragraph right below its title."""
 _STAMPED = re.compile(
     r"\s*[^\W\d_a-z][\w .'’-]{1,40}?\s+[\[(]?\d{1,2}:\d\d(?::\d\d)?\s?(?:[AaPp]\.?[Mm]\.?)?[\])]?\s*"
 )
@@ -76,10 +76,10 @@ CAPTION = re.compile(
 """The start of a caption, such as `Figure 3-1`. Its group says whether it is the caption of a table."""
 _BYLINE = re.compile(r"\s*(?i:by|von|par) (?:[A-Z]\. ?){0,3}[A-ZÄÖÜÉ][^.!?]{2,60}$")
 _ADDRESS = re.compile(r"\s*(?:link: )?https?://\S+$", re.IGNORECASE)
-"""A line with an author or an address, which may stand between a title and its text."""
+"""A line with an author or an address, which may be between a title and its text."""
 _OPENING = "\"'“‘«([*_`"
 _LONGEST_ANSWER = 8
-"""Most runs for each question, if the answers are not right below. A story has fewer questions."""
+"""Largest number of runs for each question if the answers are in later runs. Stories have fewer questions."""
 _QUESTION = re.compile(r"[^\W_].{0,159}[?？؟]|¿.{0,159}\?")
 _CAPITALS = re.compile(r"\s*+(?=.*[A-Z]{3})[A-Z][A-Z\d]*(?:[ /,&'(-]{1,3}[A-Z\d]+\)?){0,7}\s*")
 """A few words in capitals."""
@@ -106,8 +106,8 @@ def find_titles(lines: Lines, blocks: Sequence[Block], labels: set[int]) -> set[
 def _find_above_prose(lines: Lines, blocks: Sequence[Block]) -> set[int]:
     """Return the indices of the titles right above a paragraph.
 
-    A title begins a run or is below the end of a sentence, as in a text without blank lines. There are at
-    least two, and none recurs: names of speakers do.
+    A title begins a run or is below the end of a sentence, as in a text without blank lines. There must be at
+    least two. Lines that recur are not titles, because names of speakers recur.
     """
     found: dict[str, list[int]] = defaultdict(list)
     for at, block in enumerate(blocks[:-1]):
@@ -160,7 +160,7 @@ def _is_second_line(lines: Lines, blocks: Sequence[Block], at: int) -> bool:
 
 
 def is_stamped(line: str) -> bool:
-    """Return whether a line may stand above a message in a chat: a name, and the time after it."""
+    """Return whether a line may be above a message in a chat: a name, and the time after it."""
     return _STAMPED.fullmatch(line) is not None
 
 
@@ -170,8 +170,8 @@ def is_byline(line: str) -> bool:
 
 
 def _is_plain(line: str) -> bool:
-    """Return whether a line has words, and neither the end of a sentence, a mail address nor a number of
-    things."""
+    """Return whether a line is mostly words and does not look like a sentence, a mail address, a test result,
+    numbers or a description."""
     if " " in line and not any(map(str.isalpha, line)):
         return False
     ends = line.rstrip("\"'”’)]*_").endswith((*STOPS, ",", ";"))
@@ -187,9 +187,9 @@ def is_question(line: str) -> bool:
 
 
 def _find_questions(blocks: Sequence[Block]) -> Sequence[int]:
-    """Return the indices of the questions of a list of answers, none if there is only one or they are rare.
+    """Return the indices of the questions in a list of answers; nothing if there is only one, or few.
 
-    Each begins a run, alone in its line. Below it is a block that is no such question.
+    Each question begins a run and is alone in its line, and neither a question nor a heading is below it.
     """
     alone = (at for at, b in enumerate(blocks[:-1]) if b.kind == "sentence" and b.is_one_line)
     found = [at for at in alone if starts_run(blocks, at) and is_question(blocks[at].line)]
@@ -226,7 +226,7 @@ def is_title_in_prose(lines: Lines, index: int) -> bool:
 
 
 def _is_status(lines: Lines, index: int) -> bool:
-    """Return whether a line such as `FAILURE: no crane` stands alone above items that are titles."""
+    """Return whether a line such as `FAILURE: no crane` is alone above items that are titles."""
     if not _STATUS.match(lines.texts[index]) or (index and not lines.is_blank(index - 1)):
         return False
     below = lines.skip_blank(index + 1)
@@ -276,8 +276,8 @@ def _is_centred(lines: Lines, index: int) -> bool:
 def _find_capitals(lines: Lines, blocks: Sequence[Block]) -> set[int]:
     """Return the indices of the lines in capitals that are headings of the lines right below them.
 
-    They begin runs. There are at least two, or one and a heading in capitals. All differ: names of speakers
-    recur. More than a fourth are indented like the line below, unlike in a manual page.
+    They begin runs. There are at least two, or one and a heading in capitals. All differ, because names of
+    speakers recur. More than a fourth have the same indent as the line below, unlike in a manual page.
     """
     titles: dict[str, int] = {}
     flush = 0

@@ -1,4 +1,4 @@
-"""Which line breaks only wrap a paragraph.
+"""Detection of line breaks that only wrap a paragraph.
 
 Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break earlier.
 """
@@ -23,16 +23,16 @@ _QUOTED_LINE = re.compile(r"\s*([\"']).*[.!?]\1")
 _NAMED_QUOTE = re.compile(r"\s*[\w.-]+ \"[^\"]*\"\s*")
 _DIGITS = re.compile(r"\d+")
 _FEWEST_PAIRS = 4
-"""Fewest words of lines that can be alike."""
+"""Smallest number of words of lines that can be alike."""
 _WIDTHS = range(40, 131)
 """Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
 _NEARLY_FULL = 0.75
 _WRAPPED = 30
-"""Fewest code points of a line if its sentence may continue in the next line."""
+"""Smallest number of code points of a line with a sentence that may continue in the next line."""
 _HANGING = re.compile(r"\s*(?:[-*+•:]|\S{1,4}[.)])\s")
-"""The start of an item or a definition, whose further lines are indented."""
+"""The start of an item or a definition. Its other lines are indented."""
 _COUNTED = re.compile(r"\s*\d{1,3}(?:\.\d{1,3})+[.)]?\s+")
-"""The number before a clause. Its further lines may be indented like its text."""
+"""The number before a clause. Its other lines may be indented like its text."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
 _ADDRESS = re.compile(r"\]\(\S{24,}|\S{40,}")
 """The target of a link, or another word that is too long to be wrapped."""
@@ -43,14 +43,14 @@ _LARGEST_INDENT = 8
 
 
 def measure_width(line: str) -> int:
-    """Return the length of a line without its addresses, which are there since it was wrapped."""
+    """Return the length of a line without its addresses, which may have been added after it was wrapped."""
     return len(_ADDRESS.sub("", line).rstrip())
 
 
 def is_wrapped(left: str, right: str, width: int, *, is_inside: bool = False) -> bool:
     """Return whether the break between two lines only wraps a paragraph that is `width` characters wide.
 
-    `is_inside`: whether the paragraph began above these lines.
+    `is_inside` is true if the paragraph began above these lines.
     """
     left = remove_prefix(left.rstrip())
     if not is_wordy(left):
@@ -86,7 +86,7 @@ def is_wrapped(left: str, right: str, width: int, *, is_inside: bool = False) ->
 
 
 def _is_indented(left: str, right: str) -> bool:
-    """Return whether a line is indented more than the one above it, which is not an item, or much less."""
+    """Return whether a line is indented more than the one above, unless that is an item, or much less."""
     indent = len(right) - len(right.lstrip())
     more = indent - len(left) + len(left.lstrip())
     if (number := _COUNTED.match(left)) and number.end() == indent:
@@ -96,11 +96,11 @@ def _is_indented(left: str, right: str) -> bool:
 
 
 def _are_alike(left: str, right: str) -> bool:
-    """Return whether two lines have the same words, numbers apart, in most places: they are records.
+    """Return whether two lines are records: apart from numbers, they have the same words in most places.
 
     Half of the places are enough if the lines begin alike, and are equally long or share a sign such as `->`.
-    One is enough if both lines begin with a field such as `id=7`. Lines are no records if a sentence begins
-    inside the first and goes on in the second.
+    One place is enough if both lines begin with a field such as `id=7`. Lines are not records if a sentence
+    begins inside the first and continues in the second.
     """
     words = [_DIGITS.sub("0", line).split() for line in (left, right)]
     same = [one for one, other in zip(*words, strict=False) if one == other]

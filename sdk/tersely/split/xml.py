@@ -55,7 +55,7 @@ class Token(NamedTuple):
 
 
 def scan(text: str, start: int, end: int) -> Iterator[Token]:
-    """Yield the markup of an XML text. Ends early where something is not markup: the rest is not XML."""
+    """Yield the markup of an XML text. Stop at anything that is not markup, because the rest is not XML."""
     while (at := text.find("<", start, end)) >= 0:
         token = _read_token(text, at, end)
         if token is None:
@@ -121,7 +121,7 @@ def _find_xml_end(lines: Lines, index: int) -> int | None:
 
 
 def _find_root_end(text: str, start: int) -> tuple[int, bool]:
-    """Return the end of the first element, or the offset up to which none was found."""
+    """Return the end of the first element, or the offset up to which the search for it failed."""
     names: list[str] = []
     position = start
     for token in scan(text, start, len(text)):

@@ -1,7 +1,7 @@
 """XML opened into elements: a start tag is the head, an end tag the tail, and the elements between a series.
 
-A mark is a comment, and no part of a text begins or ends inside an element, so what is kept still parses.
-Comments belong to the element after them. The XML declaration says nothing to a reader.
+A mark is a comment, and parts of a text do not begin or end inside an element, so the kept parts still parse.
+Comments belong to the element after them. The XML declaration is left out, as it says nothing to a reader.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tersely.split.xml import Sort, Token, is_xml, scan
 from tersely.units import Series
 
 _LONG_COMMENT = 80
-"""Code points from which a comment above the root is a separate part."""
+"""Smallest number of code points of a comment above the root that is a separate part."""
 _SPACE = re.compile(r"\sxml:space\s*=\s*[\"'](\w*)")
 _LINE_BREAK, _CHARACTER = re.compile(r"[\r\n]"), re.compile(r".", re.DOTALL)
 _DECLARATION = re.compile(r"<\?xml\s")
@@ -31,9 +31,9 @@ class _Element:
 
     token: Token
     is_verbatim: bool
-    """Whether all white space in it is to be preserved."""
+    """True if all white space in it is to be preserved."""
     items: list[tuple[Sort, Node]] = field(default_factory=list[tuple[Sort, Node]])
-    """The markup in it, with its sort. A closed element has the sort "empty", whatever is in it."""
+    """The markup in it, with its sort. A closed element has the sort "empty", regardless of its content."""
     has_text: bool = False
     inner_end: int = 0
 
@@ -137,7 +137,7 @@ class _Reader:
         return joined
 
     def _find_key(self, member: Node) -> str | None:
-        """Return the name of an element without elements in it, which has two tags."""
+        """Return the name of an element that contains no other elements, so that it has exactly two tags."""
         tags = [] if member.children else [t for t in scan(self._text, member.start, member.end) if t.name]
         return tags[0].name if len(tags) == 2 else None
 
@@ -166,7 +166,7 @@ class _Reader:
         return node
 
     def _cut_text(self, start: int, end: int, inside: list[Node], series: Series) -> list[Node]:
-        """Return the parts of a text. None begins or ends inside the elements and comments in it."""
+        """Return the parts of a text. They do not begin or end inside the elements and comments in it."""
         body = strip(self._text, start, end)
         if body is None:
             return []

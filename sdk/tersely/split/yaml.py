@@ -21,7 +21,7 @@ _START = re.compile(
     re.MULTILINE,
 )
 _WHOLE = re.compile(r"""\s*(?:[#%][^\n]*\s+)*+(?:---|-\s|\?\s|["'\w./@$<-][^\n]*?:(?:\s|$))""")
-"""The start of a text that may be YAML as a whole."""
+"""The start of a text that may be entirely YAML."""
 _LISTED = re.compile(r"^#{2,6} [^\n]+\n[ \t]*\n- ", re.MULTILINE)  # a list below a heading of Markdown
 _ITEM = re.compile(r"-(?:\s|$)")
 _PAIR = re.compile(r"\?(?:\s|$)")
@@ -37,10 +37,10 @@ _SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
 """Keys of settings; others may be names of people or labels."""
 _FIELD = re.compile(r"[A-Z][\w -]{0,39}:(?:\s|$)")
 _SIGN = re.compile(r"^\s*(?:#|---\s*$)", re.MULTILINE)
-"""A comment or a `---`. With one of these, a text with a single key is YAML."""
+"""A comment or a `---`. A text with one of these is YAML even with a single key."""
 _FEWEST_LINES, _FEWEST_KEYS = 4, 3
 _MOST_NESTED = 60
-"""Largest number of collections inside each other. A text with more is not read as YAML."""
+"""Largest number of nested collections. A text with more is not read as YAML."""
 _MOST_ANCHORS = 20
 
 
@@ -52,13 +52,13 @@ class _Reader(ScalarReader):
     offset: int = 0
     """Offset of the lines in the text that the nodes belong to."""
     strict: bool = False
-    """Whether the keys of the outermost mapping must have no blanks."""
+    """True if the keys of the outermost mapping must not contain blanks."""
     done: int = 0
     """Index after the last line that was understood."""
     index: int = 0
     """The line of the entry that is being read."""
     is_nested: bool = False
-    """Whether a collection lies in another one."""
+    """True if a collection is in another one."""
     keys: list[str] = field(default_factory=list[str])
     """The keys of the outermost mappings."""
     places: dict[str, int] = field(default_factory=dict[str, int])
@@ -99,7 +99,7 @@ class _Reader(ScalarReader):
 
     @property
     def is_flat(self) -> bool:
-        """Whether the outermost keys are those of settings."""
+        """True if the outermost keys look like those of settings and none recurs."""
         return len({*self.keys}) == len(self.keys) > 0 and all(map(_SIMPLE.fullmatch, self.keys))
 
     def _has_head(self, document: Node) -> bool:
@@ -160,7 +160,7 @@ class _Reader(ScalarReader):
         return self.offset + end_above(self.lines, index)
 
     def _read_block(self, index: int, column: int, parent: int, depth: int) -> tuple[list[Node], int]:
-        """Return the entries of the collection that starts at a line, none for a scalar; and its end."""
+        """Return the entries of the collection that starts at a line (none for a scalar), and its end."""
         line = self.lines.texts[index]
         if _ITEM.match(line, column) or _KEY.match(line, column) or _PAIR.match(line, column):
             return self._read_entries(index, column, depth)
@@ -251,7 +251,7 @@ class _Reader(ScalarReader):
     def _read_value(
         self, index: int, at: int, parent: int, depth: int, is_map: bool = False
     ) -> tuple[list[Node], int]:
-        """Return the entries of a value, none for a scalar; and the index after its last line."""
+        """Return the entries of a value (none for a scalar), and the index after its last line."""
         line = self.lines.texts[index]
         properties = _PROPERTIES.match(line, at)
         at = properties.end() if properties else at
@@ -272,7 +272,7 @@ class _Reader(ScalarReader):
         return children, end
 
     def _skip_pair(self, index: int, column: int) -> int:
-        """Return the index after a key that begins with `?`, and its value."""
+        """Return the index after a key that begins with `?` and its value."""
         end = index + 1
         while (below := self.skip(end)) < len(self.lines):
             indent = self.indent(below)
@@ -288,7 +288,7 @@ _SENTENCE = re.compile(r"`|\s['\"]|(?:\S+\s+){6}")
 
 
 def _is_yaml(text: str) -> bool:
-    """Return whether a whole text is YAML: collections inside each other, or settings with simple keys."""
+    """Return whether a whole text is YAML: nested collections, or settings with simple keys."""
     reader = _Reader(Lines(mask(text)))
     reader.read(0)
     is_prose = any(_SENTENCE.search(key.strip("\"'")) for key in reader.keys) or reader.lines.has(_LISTED)
@@ -324,7 +324,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
 
 
 def _begins_record(reader: _Reader, first: int) -> bool:
-    """Return whether the mapping at a line is one of several records. They begin with one key."""
+    """Return whether the mapping at a line is one of several records that begin with the same key."""
     lines, key, again = reader.lines, next(iter(reader.keys), ""), reader.repeated
     if again and (lines.find_blank(first) > again or lines.texts[again].startswith(f"{key}:")):
         lines.record_keys.add(key)

@@ -1,4 +1,4 @@
-"""Scalars and flow collections of YAML: where each ends."""
+"""A reader that finds the ends of scalars and flow collections of YAML."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ScalarReader:
     aliases: int = 0
     """Number of references to anchors (`*name`) read so far."""
     keeps_blanks: bool = False
-    """Whether blank lines at the end of a scalar belong to it."""
+    """True if blank lines at the end of a scalar belong to it."""
 
     def indent(self, index: int) -> int:
         """Return the column of the first sign of a line; -1 between documents."""

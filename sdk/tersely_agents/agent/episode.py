@@ -54,7 +54,7 @@ class EpisodeState:
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tool results that were shortened, by id, with the strategy "summary"."""
     retry: tuple[Message, ...] = ()
-    """Messages that a second try adds to the prompt: the reply that could not be used, and why."""
+    """Messages that a second try adds to the prompt: the reply that could not be used, and the reason."""
     tokens_in: int = 0
     tokens_out: int = 0
     """Number of tokens of the current turn so far."""
@@ -67,7 +67,7 @@ class EpisodeState:
     explanation: str = ""
     confidence: str = ""
     reason: str | None = None
-    """The reason why there is no answer, or why the answer is not the model's."""
+    """The reason for a missing answer, or for an answer that is not the model's."""
     task: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     """Id of the task in a trace file with several tasks."""
     recalled: tuple[str, ...] = ()

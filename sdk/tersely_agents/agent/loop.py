@@ -62,10 +62,10 @@ class Agent:
         strict: for training. Every turn has the model's own words: nothing corrects or shortens them, or
             answers in its place. A tool that breaks ends the episode. So does a reply that cannot be
             read as a tool call or an answer, except with "recon", which asks the model to rethink.
-        constrained: whether a grammar forces the model to write valid turns, and to answer in the last turn,
-            for the strategy "summary" and models of llama.cpp.
+        constrained: True to force the model by a grammar to write valid turns, and to answer in the last
+            turn; for the strategy "summary" and models of llama.cpp.
         trace_file: file to which every turn is appended as one JSON line.
-        redact_secrets: whether texts that look like keys, tokens or passwords are kept out of the trace file.
+        redact_secrets: True to keep texts that look like keys, tokens or passwords out of the trace file.
 
     Raises:
         InvalidInputError: an argument cannot be used.

@@ -1,4 +1,4 @@
-"""Tools that an agent may call, and how its calls are run."""
+"""Tools that an agent may call, and functions that run its calls."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Result:
     """The result of a tool call."""
 
     text: str
-    """Text for the model, also if it is an error."""
+    """Text for the model; it may describe an error."""
     error: str | None = None
     is_broken: bool = False
-    """True if the tool itself failed. False if the model passed wrong arguments, or if there is no error."""
+    """True if the tool itself failed; False for wrong arguments of the model, or without an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ def reading_tool(retriever: Retriever, read: Reading = read_passages, k: int = R
 def finish_tool(*, needs_explanation: bool = False) -> Tool:
     """Return the tool that ends the task; the loop reads its arguments.
 
-    needs_explanation: whether an explanation is required, as in ZipRL (appendix U).
+    needs_explanation: True to require an explanation, as in ZipRL (appendix U).
     """
     parameters = {
         "answer": "the answer, as short as it can be",

@@ -179,7 +179,7 @@ class LocalChat:
         given = [*self._sampling.items(), *options.items()]
         merged = {key: value for key, value in given if value is not None}
         try:
-            merged.pop("continue_last", None)  # llama.cpp always goes on with an assistant's last message
+            merged.pop("continue_last", None)  # llama.cpp always continues an assistant's last message
             request = {"messages": [dict(message) for message in messages], **merged}
             self._engine.generate(request, self._adapter, handle)
         except (ValueError, TypeError) as error:

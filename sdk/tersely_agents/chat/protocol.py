@@ -99,7 +99,7 @@ class Options(Sampling, total=False):
 
 
 def check_sampling(sampling: Mapping[str, Any]) -> Sampling:
-    """Return the options. Raises InvalidInputError for one that does not exist or cannot be used."""
+    """Return the options. Raises InvalidInputError for an unknown option or a value that cannot be used."""
     for name, value in sampling.items():
         if name not in Sampling.__annotations__:
             known = ", ".join(Sampling.__annotations__)

@@ -54,7 +54,7 @@ class ExperienceBank:
         embedder: makes the vectors; None for `SentenceEmbedder()`. A bank with the vectors of another
             embedder is embedded again when it is opened.
         merge_threshold: similarity above which a new experience replaces the most similar one.
-        redact_secrets: whether keys, tokens and passwords stay out of the file and of exports.
+        redact_secrets: True to keep keys, tokens and passwords out of the file and of exports.
 
     Raises:
         ExperienceError: the file cannot be opened or is not a bank.
@@ -93,7 +93,7 @@ class ExperienceBank:
 
         Args:
             experience: a lesson.
-            over_success: whether a failure may replace a success. Otherwise both are kept.
+            over_success: True if a failure may replace a success. Otherwise both are kept.
 
         Returns:
             The experience as it is stored, with the id of the one that it replaces.

@@ -24,7 +24,7 @@ from tersely_agents.experience.types import Experience, ExperienceError, Origin,
 from tersely_agents.prompts import escape_tag, load_prompt
 
 SUCCESS = 0.5
-"""Reward from which an attempt counts as a success (table 3)."""
+"""Smallest reward of an attempt that counts as a success (table 3)."""
 MAX_EXPERIENCES = 5
 """Largest number of experiences from one group of attempts."""
 LOG_TOKENS = 8000
@@ -75,8 +75,8 @@ def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]
     """Condense an attempt to {"plan", "steps", "takeaways"} (equation 7).
 
     The model is asked for steps with "intent", "tool", "query_strategy", "url_selection_strategy",
-    "extraction_focus", "observation" and "key_information_extracted". Steps keep what else the model puts
-    into them.
+    "extraction_focus", "observation" and "key_information_extracted". Steps keep anything else that the model
+    puts into them.
 
     If an attempt is longer than `LOG_TOKENS`, the bundled model selects the sentences that the problem needs,
     and the chat model reads those.

@@ -114,7 +114,7 @@ PAST = _any(
         war | waren
         """
 )
-"""Words of sentences that mostly report something past, not what is true now."""
+"""Words of sentences that mostly report the past instead of what is true now."""
 
 UPDATE = _any(
     r"""
@@ -147,7 +147,7 @@ PRONOUN = _any(
         dies | ihn | make | send | use
         """
 )
-"""First words of a clause that takes its subject from the one before."""
+"""First words of a clause with the subject of the clause before."""
 
 ACKNOWLEDGEMENT = _any(
     r"""

@@ -1,4 +1,4 @@
-"""The memory of an agent: a transcript, of which the model sees only a part, the context.
+"""The memory of an agent: a transcript. The model sees only a part of it, the context.
 
 Before the context reaches its limit, it is reset (SUPO: summarise and reset).
 
@@ -258,7 +258,7 @@ class AgentMemory:
 def _check_model(model: object, tools: object) -> None:
     """Raise InvalidInputError unless both can be used.
 
-    Without this check, `prepare` would take a wrong argument for a model that fails, and go on without it.
+    Without this check, `prepare` would mistake a wrong argument for a failing model, and continue without it.
     """
     if model is not None:
         check_members(

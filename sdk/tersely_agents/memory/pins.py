@@ -311,7 +311,7 @@ def _find_replaced_words(text: str) -> set[str]:
 
 
 def _remove_replaced(text: str, old: Sequence[Pin]) -> str:
-    """Return a statement without clauses about the `old` pins that it replaces; unchanged if there are none.
+    """Return a statement without its clauses about the `old` pins that it replaces.
 
     First try to drop the clauses that begin with a word such as "forget". If this would drop nothing or
     everything, drop the clauses that name a replaced value but no new one. Drop nothing if no clause names a

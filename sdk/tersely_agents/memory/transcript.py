@@ -108,7 +108,7 @@ class Transcript:
     segment: Segment = field(default_factory=Segment)
     """The segment that the context shows."""
     held: tuple[Json, ...] = ()
-    """The step that is held back for a reset, because it would fill the context, and the messages after
+    """The step that is held back until a reset because it would fill the context, and the messages after
     it."""
     open_step: tuple[Json, ...] = ()
     """An assistant message with unanswered calls, and the results that have come."""
@@ -172,7 +172,7 @@ class Transcript:
 
     @property
     def user_request(self) -> str | None:
-        """The user's last request and the first, as a query; None if there is no text."""
+        """The user's last request and first request, as a query; None without text."""
         given = [m for m in self.first if m["role"] == "user"] or self.first
         later = [*self.later_messages("user"), *(m for m in self.held if m["role"] == "user")]
         texts = [strip_agent_blocks(get_text(m)) for m in (*later[-1:], given[-1])]

@@ -105,7 +105,7 @@ class Summarizer:
         Args:
             query: the search query.
             docs: texts, `Document`s, or mappings with the key "text".
-            question: what the user wants to know, if that is more than the query.
+            question: the question of the user, if it says more than the query.
             aspect: what matters most to the model, one of `ASPECTS`. Extractive summaries ignore it.
             budget: the largest number of tokens of the summary, by the compressor's counter.
 

@@ -67,9 +67,9 @@ class Summary:
     text: str
     sentences: tuple[SummarySentence, ...]
     backend: Backend
-    """Author of the text: "extractive" for quotations, also if the model's answer could not be used."""
+    """Author of the text: "extractive" for quotations, even if the model gave an answer that is not used."""
     reason: str | None
-    """The reason why the model's answer was not used; None if it was, or if there is no model."""
+    """The reason why the model's answer was not used; None if it was used, or without a model."""
     dropped: tuple[str, ...]
     """Sentences of the model that were left out, for lack of support or to keep the budget."""
     tokens_before: int

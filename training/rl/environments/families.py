@@ -1,7 +1,7 @@
 """Families of tasks with a hidden rule, and the experience bank that collects lessons about them.
 
-A family is a colour, whose rule is an offset: the tool that solves a task is shape plus offset. So a lesson
-about a colour tells how to solve its tasks and not their answers, and helps with shapes that were not tried.
+A family is a colour with an offset as its rule: the tool that solves a task is shape plus offset. So a lesson
+about a colour tells how to solve its tasks but not their answers, and helps with shapes that were not tried.
 Lessons come from the real `ExperienceBank`, two for each task, at the beginning of the context; they may be
 about another colour. No training task has a colour of the test.
 

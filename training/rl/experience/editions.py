@@ -18,8 +18,8 @@ from training.run import write_text
 
 
 class Editions:
-    """The editions in a folder. The first is a copy of `start`. `embedder` is that of the bank; None for its
-    default.
+    """The editions in a folder. The first is a copy of `start`. `embedder` is the bank's embedder; None for
+    its default.
 
     Raises ValueError if `start` is missing or holds no lesson, because the run would then train without
     lessons.

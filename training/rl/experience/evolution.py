@@ -41,11 +41,13 @@ class Evolution:
     FOLDER/editions/      see `editions`
 
     Args:
-        folder: that of the run; a run that was stopped goes on with its bank. start: bank of the cold start.
-        extractor: frozen model, not the policy. read: returns the messages of a rollout. embedder: that of
-        the bank; None for its default.
+        folder: folder of the run; a run that was stopped continues with its bank.
+        start: bank of the cold start.
+        extractor: frozen model, not the policy.
+        read: returns the messages of a rollout.
+        embedder: embedder of the bank; None for its default.
 
-    Raises ValueError if there is no start, or it holds no lesson.
+    Raises ValueError if `start` is missing or holds no lesson.
     """
 
     def __init__(
@@ -125,8 +127,8 @@ class Evolution:
         self, before: int, added: Sequence[Experience], trajectories: Sequence[Trajectory]
     ) -> dict[str, Any]:
         """Return the figures of section 5.2. The paper does not define churn and usage: here churn is the
-        changes relative to the size before, and usage the share of turns that recall. Distances are those of
-        the embeddings, not of their t-SNE; there is no convex hull."""
+        changes relative to the size before, and usage the share of turns that recall. Distances are between
+        the embeddings, not between points of their t-SNE, and the convex hull is left out."""
         lessons = self._bank.experiences()
         turns = sum(len(t.turns) for t in trajectories)
         vectors = self._embed(added) if added else None

@@ -44,8 +44,8 @@ class AgentEpisode:
     A context that continues the last one keeps its tokens, and only new text is encoded. Any other context is
     encoded as a whole and begins a segment.
 
-    facts: `answer`, `turns`, `searches`, `resets`, `context` (tokens of the longest context) and `reason` if
-    there is no answer.
+    facts: `answer`, `turns`, `searches`, `resets`, `context` (tokens of the longest context) and `reason`
+    for a missing answer.
     """
 
     def __init__(self, task: AgentTask) -> None:
