@@ -191,8 +191,9 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
     if following and _SIGNS.match(following[0]) and not (_RULE.match(line) or _SIGNS.match(line)):
         return index + 2 if len(following[0].rstrip()) >= len(line.rstrip()) else None
     if _RULE.match(line) or _SIGNS.match(line):
-        is_framed = len(following) == 2 and following[0].strip() and following[1].rstrip() == line.rstrip()
-        is_framed = is_framed and len(line.strip()) > _SHORT_RULE
+        if len(following) < 2 or len(line.strip()) <= _SHORT_RULE:
+            return None
+        is_framed = following[0].strip() and following[1].rstrip() == line.rstrip()
         return index + 3 if is_framed else None
     if not following or not _RULE.match(following[0]) or lines.indent(index + 1) > lines.indent(index):
         return None
